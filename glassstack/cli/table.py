@@ -1,0 +1,18 @@
+"""The one table of commands: name → module and one line of help.
+
+A command module has ``add_arguments(parser)`` and ``run(args) -> int`` (the
+exit code). It is imported only when its command is asked for.
+"""
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("glassstack.cli.run", "run a program and watch its GPU stack in the TUI"),
+    "attach": ("glassstack.cli.attach", "watch a running process in the TUI"),
+    "open": ("glassstack.cli.open", "look at a recording in the TUI"),
+    "trace": ("glassstack.cli.trace", "trace device calls as text or NDJSON, like strace"),
+    "maps": ("glassstack.cli.maps", "device and GPU library mappings of a process"),
+    "fences": ("glassstack.cli.fences", "doorbells, rings and fences of a process"),
+    "cgroup": ("glassstack.cli.cgroup", "cgroups of a process with the limits that count"),
+    "holders": ("glassstack.cli.holders", "who holds the device, and how"),
+    "ps": ("glassstack.cli.ps", "processes with both PID views, cgroup and device"),
+    "doctor": ("glassstack.cli.doctor", "what can be seen on this machine, and what to do about the rest"),
+}

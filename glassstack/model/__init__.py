@@ -1,0 +1,1 @@
+"""Events and entities: what every other floor speaks. Imports nothing of ours."""

@@ -1,0 +1,172 @@
+"""Things that exist for a while: mappings, channels, cgroups, holders, processes, devices.
+
+They appear inside sample events and, unchanged, inside snapshots.
+"""
+
+import msgspec
+
+from glassstack.model.values import Missing, Scalar
+
+
+class Mapping(msgspec.Struct, frozen=True):
+    """One line of /proc/PID/maps that belongs to a device or to the GPU libraries.
+
+    ``what`` is "doorbell", "fence", "completion", "ring", "buffer" for device
+    memory, "umd", "runtime" or "management" for a library; ``device`` is the
+    node ("/dev/fakegpu0") or "" for libraries. ``channel`` is set for a ring.
+    """
+
+    start: int
+    end: int
+    perms: str
+    offset: int
+    path: str
+    what: str
+    device: str = ""
+    channel: int | None = None
+    inode: int = 0
+    version: str = ""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.end - self.start
+
+
+class Packet(msgspec.Struct, frozen=True):
+    """A decoded packet at ``position`` bytes into its ring; ``state`` is "done" or "pending"."""
+
+    position: int
+    name: str
+    size: int
+    fields: dict[str, Scalar] = {}
+    state: str = "pending"
+
+
+class Channel(msgspec.Struct, frozen=True):
+    """Progress of one channel, as its doorbell and fence slots say.
+
+    ``wptr`` and ``rptr`` are bytes since birth modulo 2**32, ``done_ns`` is
+    CLOCK_MONOTONIC, ``ring_size`` is 0 where there is no ring.
+    """
+
+    pid: int
+    device: str
+    context: int
+    index: int
+    wptr: int
+    rptr: int
+    seqno: int
+    doorbells: int
+    jobs: int
+    done_ns: int = 0
+    error: int = 0
+    ring_size: int = 0
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """One ended job; times are CLOCK_MONOTONIC nanoseconds, ``status`` 0 or an Xid."""
+
+    seqno: int
+    channel: int
+    queued_ns: int
+    start_ns: int
+    done_ns: int
+    status: int
+    bytes: int
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """A cgroup limit: own value, and the one that counts with the ancestor that sets it.
+
+    Values are bytes, microseconds of CPU per second of wall time times 1e6
+    (cpu: quota/period as a float number of CPUs), or a count of pids; ``None`` = no limit.
+    """
+
+    name: str  # "memory.max", "memory.high", "memory.swap.max", "pids.max", "cpu.max"
+    own: int | float | None | Missing
+    effective: int | float | None | Missing
+    set_by: str = ""  # cgroup path of the ancestor that sets the effective value
+
+
+class Cgroup(msgspec.Struct, frozen=True):
+    """One cgroup directory. ``usage`` has "memory.current", "pids.current", "cpu.usage_usec"."""
+
+    path: str
+    version: int  # 1 or 2
+    controllers: tuple[str, ...]
+    limits: tuple[Limit, ...]
+    usage: dict[str, int | Missing] = {}
+    events: dict[str, int] = {}  # memory.events and the like
+    pids: tuple[int, ...] = ()
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Why a device or module is in use: an open descriptor or a live mapping of a process."""
+
+    pid: int
+    command: str
+    user: str
+    device: str
+    how: str  # "fd" or "mapping"
+    detail: str  # "fd 5 rw", "7f…-7f… doorbell"
+    cgroup: str = ""
+    container: str = ""
+    ns_pid: int = 0
+
+
+class ProcessInfo(msgspec.Struct, frozen=True):
+    """A process in both PID views. ``ns_pids`` runs from the host's to the innermost."""
+
+    pid: int
+    ppid: int
+    ns_pids: tuple[int, ...]
+    name: str
+    command: str
+    user: str
+    state: str
+    threads: int
+    rss: int  # bytes
+    cpu: float  # per cent of one core
+    started: float = 0.0  # seconds since the epoch
+    cgroup: str = ""
+    container: str = ""
+    gpu: str = ""  # device it holds, "" = none
+
+
+class Device(msgspec.Struct, frozen=True):
+    """A device as its driver describes it. ``driver`` is "embedded" or "kernel"."""
+
+    path: str
+    index: int
+    driver: str
+    version: str
+    name: str = ""
+    uuid: str = ""
+    pci: str = ""
+    vram_total: int = 0
+    vram_used: int = 0
+    quota: int = 0
+    contexts: int = 0
+    faults: tuple[str, ...] = ()
+
+
+class InFlight(msgspec.Struct, frozen=True):
+    """A call that has not returned yet."""
+
+    pid: int
+    tid: int
+    since: int
+    syscall: str
+    device: str
+    name: str
+    fields: dict[str, Scalar] = {}
+
+
+class Capability(msgspec.Struct, frozen=True):
+    """What a collector can do here: ready, or why not and what would make it so."""
+
+    name: str
+    ready: bool
+    why: str = ""
+    remedy: str = ""

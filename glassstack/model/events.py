@@ -1,0 +1,201 @@
+"""The one union of events. Every event has ``ts`` (CLOCK_MONOTONIC ns) and ``source``.
+
+Collectors emit them, the reducer consumes them, recordings hold them. The
+JSON form (``kind`` first) is the public schema, versioned by SCHEMA_VERSION;
+fields are only ever added.
+"""
+
+import msgspec
+
+from glassstack.model.entities import (
+    Capability,
+    Cgroup,
+    Channel,
+    Completion,
+    Device,
+    Holder,
+    InFlight,
+    Mapping,
+    Packet,
+    ProcessInfo,
+)
+from glassstack.model.values import Scalar, Source
+
+SCHEMA_VERSION = 1
+
+
+class _Event(msgspec.Struct, frozen=True, tag_field="kind", gc=False):
+    ts: int
+    source: Source
+
+
+class Syscall(_Event, frozen=True, tag="syscall", gc=False):
+    """A finished call on a device: open, ioctl, mmap, munmap, close, dup, …
+
+    ``name`` is the decoded ioctl ("ALLOC") or the syscall itself. ``ret`` is
+    the raw return (negative on error, with ``errno`` its name); ``device`` is
+    the node or "" where the call is not on a device. ``raw`` is the ioctl
+    number. ``ts`` is the entry, ``dur_ns`` the time to the return.
+    """
+
+    pid: int
+    tid: int
+    syscall: str
+    device: str
+    name: str
+    fields: dict[str, Scalar]
+    ret: int
+    errno: str | None
+    dur_ns: int
+    fd: int | None = None
+    raw: int | None = None
+
+
+class Process(_Event, frozen=True, tag="process", gc=False):
+    """Birth, exec, end or (de)attachment of a process or thread.
+
+    ``what``: "start" (launched or attached), "fork", "thread", "exec", "exit", "detach".
+    ``status`` is the exit status, ``signal`` the name of what killed it.
+    """
+
+    pid: int
+    tid: int
+    what: str
+    ppid: int = 0
+    command: str = ""
+    status: int | None = None
+    signal: str | None = None
+
+
+class Calls(_Event, frozen=True, tag="calls", gc=False):
+    """All calls that are in flight now; replaces the last one of this source."""
+
+    calls: tuple[InFlight, ...]
+
+
+class Mappings(_Event, frozen=True, tag="mappings", gc=False):
+    """The device and library mappings of a process; ``missing`` says why there are none."""
+
+    pid: int
+    mappings: tuple[Mapping, ...]
+    missing: str = ""
+
+
+class Channels(_Event, frozen=True, tag="channels", gc=False):
+    """Doorbell and fence slots of a process; replaces the last ones of this pid and source."""
+
+    pid: int
+    channels: tuple[Channel, ...]
+    missing: str = ""
+
+
+class Ring(_Event, frozen=True, tag="ring", gc=False):
+    """A command ring read from outside; ``packets`` around wptr and rptr, oldest first."""
+
+    pid: int
+    device: str
+    context: int
+    channel: int
+    size: int
+    wptr: int
+    rptr: int
+    packets: tuple[Packet, ...]
+
+
+class Completions(_Event, frozen=True, tag="completions", gc=False):
+    """New entries of a completion ring since the last look; ``lost`` were overwritten before it."""
+
+    pid: int
+    device: str
+    context: int
+    entries: tuple[Completion, ...]
+    written: int
+    lost: int = 0
+
+
+class Log(_Event, frozen=True, tag="log", gc=False):
+    """A kernel-log line (of the embedded device: its stand-in). ``xid`` when it carries one."""
+
+    level: int
+    text: str
+    xid: int | None = None
+    pid: int | None = None
+    device: str = ""
+
+
+class Cgroups(_Event, frozen=True, tag="cgroups", gc=False):
+    """The cgroups of a process from the root down, and its children; ``missing`` says why none."""
+
+    pid: int
+    own: str
+    tree: tuple[Cgroup, ...]
+    missing: str = ""
+
+
+class Holders(_Event, frozen=True, tag="holders", gc=False):
+    """Everybody who holds a device; ``unreadable`` counts processes that could not be looked into."""
+
+    holders: tuple[Holder, ...]
+    unreadable: int = 0
+
+
+class Processes(_Event, frozen=True, tag="processes", gc=False):
+    """The process list."""
+
+    processes: tuple[ProcessInfo, ...]
+
+
+class Devices(_Event, frozen=True, tag="devices", gc=False):
+    """The devices and their state."""
+
+    devices: tuple[Device, ...]
+    missing: str = ""
+
+
+class Output(_Event, frozen=True, tag="output", gc=False):
+    """What a launched program wrote; ``stream`` is "stdout" or "stderr"."""
+
+    pid: int
+    stream: str
+    text: str
+
+
+class Capabilities(_Event, frozen=True, tag="capabilities", gc=False):
+    """What can be seen on this machine."""
+
+    capabilities: tuple[Capability, ...]
+
+
+class Dropped(_Event, frozen=True, tag="dropped", gc=False):
+    """``count`` events were lost at ``where`` since the last such marker."""
+
+    where: str
+    count: int
+
+
+class Failed(_Event, frozen=True, tag="failed", gc=False):
+    """A collector could not go on: one-line cause and what to do."""
+
+    collector: str
+    cause: str
+    remedy: str = ""
+
+
+Event = (
+    Syscall
+    | Process
+    | Calls
+    | Mappings
+    | Channels
+    | Ring
+    | Completions
+    | Log
+    | Cgroups
+    | Holders
+    | Processes
+    | Devices
+    | Output
+    | Capabilities
+    | Dropped
+    | Failed
+)
