@@ -100,6 +100,14 @@ int fgpu_ioctl_locked(struct fgpu_context *context, unsigned int command, void *
 		      const void *payload);
 void fgpu_ioctl_undo_locked(struct fgpu_context *context, unsigned int command, const void *arg);
 
+/*
+ * Nanoseconds the driver must let pass before it gives the answer of `command`;
+ * 0 but under the fault "fw-timeout", where calls that need the firmware fail
+ * as slowly as the real thing does. Ask before fgpu_ioctl(): the call itself
+ * uses up the fault.
+ */
+uint64_t fgpu_ioctl_delay(struct fgpu_device *device, unsigned int command);
+
 /* -EINPROGRESS until the wait is over; then what WAIT returns, with arg's out fields set. */
 int fgpu_wait_ready(struct fgpu_context *context, struct fakegpu_wait *arg);
 
