@@ -1,7 +1,6 @@
 """Recordings: both ways, the same pictures as live; damaged and foreign files say so."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,9 +45,9 @@ def recorded(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def small_checkpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "CHECKPOINT_EVERY", 16)
-    yield
+    return
 
 
 def live(count: int) -> tuple[object, ...]:
