@@ -79,13 +79,13 @@ class Completion(msgspec.Struct, frozen=True):
 class Limit(msgspec.Struct, frozen=True):
     """A cgroup limit: own value, and the one that counts with the ancestor that sets it.
 
-    Values are bytes, microseconds of CPU per second of wall time times 1e6
-    (cpu: quota/period as a float number of CPUs), or a count of pids; ``None`` = no limit.
+    Values are bytes (memory), a number of CPUs (cpu.max: quota / period) or
+    a count (pids); ``None`` = no limit.
     """
 
     name: str  # "memory.max", "memory.high", "memory.swap.max", "pids.max", "cpu.max"
-    own: int | float | None | Missing
-    effective: int | float | None | Missing
+    own: int | float | Missing | None
+    effective: int | float | Missing | None
     set_by: str = ""  # cgroup path of the ancestor that sets the effective value
 
 
