@@ -83,14 +83,18 @@ class Limit(msgspec.Struct, frozen=True):
     a count (pids); ``None`` = no limit.
     """
 
-    name: str  # "memory.max", "memory.high", "memory.swap.max", "pids.max", "cpu.max"
+    name: str  # "memory.max", "memory.high", "memory.swap.max", "pids.max", "cpu.max"; v1: "memory.memsw.max"
     own: int | float | Missing | None
     effective: int | float | Missing | None
     set_by: str = ""  # cgroup path of the ancestor that sets the effective value
 
 
 class Cgroup(msgspec.Struct, frozen=True):
-    """One cgroup directory. ``usage`` has "memory.current", "pids.current", "cpu.usage_usec"."""
+    """One cgroup directory. ``usage`` has "memory.current", "pids.current", "cpu.usage_usec".
+
+    ``relation`` to the process: "ancestor", "own" or "child". On cgroup v1
+    every hierarchy has a chain of its own, told apart by ``controllers``.
+    """
 
     path: str
     version: int  # 1 or 2
@@ -99,6 +103,7 @@ class Cgroup(msgspec.Struct, frozen=True):
     usage: dict[str, int | Missing] = {}
     events: dict[str, int] = {}  # memory.events and the like
     pids: tuple[int, ...] = ()
+    relation: str = ""
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -108,7 +113,7 @@ class Holder(msgspec.Struct, frozen=True):
     command: str
     user: str
     device: str
-    how: str  # "fd" or "mapping"
+    how: str  # "fd" or "mapping"; "driver" for the embedded device's own, listed on request only
     detail: str  # "fd 5 rw", "7f…-7f… doorbell"
     cgroup: str = ""
     container: str = ""

@@ -124,12 +124,17 @@ class Log(_Event, frozen=True, tag="log", gc=False):
 
 
 class Cgroups(_Event, frozen=True, tag="cgroups", gc=False):
-    """The cgroups of a process from the root down, and its children; ``missing`` says why none."""
+    """The cgroups of a process from the root down, and its children; ``missing`` says why none.
+
+    ``partial`` says what is not in the tree though it counts, such as
+    ancestors above the root of a cgroup namespace.
+    """
 
     pid: int
     own: str
     tree: tuple[Cgroup, ...]
     missing: str = ""
+    partial: str = ""
 
 
 class Holders(_Event, frozen=True, tag="holders", gc=False):
