@@ -101,12 +101,12 @@ int fgpu_ioctl_locked(struct fgpu_context *context, unsigned int command, void *
 void fgpu_ioctl_undo_locked(struct fgpu_context *context, unsigned int command, const void *arg);
 
 /*
- * Nanoseconds the driver must let pass before it gives the answer of `command`;
- * 0 but under the fault "fw-timeout", where calls that need the firmware fail
- * as slowly as the real thing does. Ask before fgpu_ioctl(): the call itself
- * uses up the fault.
+ * Nanoseconds the driver must let pass between the call and its answer; 0 but
+ * under the fault "fw-timeout", where calls that need the firmware fail as
+ * slowly as the real thing does. Ask before fgpu_ioctl(), which uses up the
+ * fault and knows the answer (-EIO) at once.
  */
-uint64_t fgpu_ioctl_delay(struct fgpu_device *device, unsigned int command);
+uint64_t fgpu_ioctl_delay(struct fgpu_context *context, unsigned int command);
 
 /* -EINPROGRESS until the wait is over; then what WAIT returns, with arg's out fields set. */
 int fgpu_wait_ready(struct fgpu_context *context, struct fakegpu_wait *arg);
@@ -124,7 +124,9 @@ bool fgpu_engine_polls(struct fgpu_device *device);
 /*
  * Faults, in SPEC.md's grammar. set() returns 0, or -EINVAL with a one-line
  * reason in `why`. list() writes one line per armed fault, as set() takes
- * them with what is left of after/count, and returns their number.
+ * them with what is left of after/count, and returns their number. A spec with
+ * `device=` of another device of this driver is accepted and changes nothing,
+ * so a driver may hand it to all of its devices.
  */
 int fgpu_fault_set(struct fgpu_device *device, const char *spec, char *why, size_t why_size);
 void fgpu_fault_clear(struct fgpu_device *device);
