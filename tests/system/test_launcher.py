@@ -156,14 +156,14 @@ def test_root_gets_the_missing_packages_installed(fresh: Fresh, machine: Path, t
     (fresh.root / "build/.no-compiler").unlink(missing_ok=True)
     asked = tmp_path / "asked"
     cc, make = tmp_path / "bin/cc", tmp_path / "bin/make"
-    install = f"case $1 in install) printf '#!/bin/sh\\n' >{cc}; cp {cc} {make}; chmod +x {cc} {make};; esac"
+    install = f"case $* in *install*) printf '#!/bin/sh\\n' >{cc}; cp {cc} {make}; chmod +x {cc} {make};; esac"
     add_script(machine, "apt-get", f'echo "$@" >>{asked}\n{install}')
     add_script(machine, "id", "echo 0")
     add_real(machine, "chmod")
     done = launch(fresh.glass, "--version", path=machine)
     assert (done.returncode, done.stdout) == (0, "glassstack 0.1.0\n")
     update, wanted = asked.read_text().splitlines()
-    assert update == "update"
+    assert update.endswith(" update")
     assert wanted.endswith(" gcc make libc6-dev")
     assert "building the embedded GPU" in done.stderr
 
