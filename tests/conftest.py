@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import ROOT
-from support import eventually as wait_for
+
+from tests.support import ROOT
+from tests.support import eventually as wait_for
 
 
 def _required() -> set[str]:

@@ -1,7 +1,7 @@
 """Helpers shared by the tests: waiting for a condition, and finding the checkout.
 
-Owns nothing but small functions. Imported as ``from support import eventually``
-(pytest puts this folder on sys.path); the fixtures are in ``conftest.py``.
+Owns nothing but small functions. Imported as ``from tests.support import eventually``
+(pytest puts the checkout on sys.path); the fixtures are in ``conftest.py``.
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import ROOT
+
+from tests.support import ROOT
 
 #: What every Debian has: the launcher may use these and no others.
-ESSENTIAL = ("sh", "env", "find", "readlink", "dirname", "id", "mkdir", "flock")
-ESSENTIAL += ("tail", "sed", "tr", "cp", "mv", "cat", "rm")
+ESSENTIAL = "sh env find readlink dirname id mkdir flock tail sed tr cp mv cat rm"
 MISSING = "missing packages; as root, run: apt-get update && apt-get install -y"
 
 SMALL_TEST = """
@@ -48,7 +48,7 @@ def machine(tmp_path: Path) -> Path:
     """A PATH folder with the essential programs, a user's ``id``, and nothing else."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    for name in ESSENTIAL:
+    for name in ESSENTIAL.split():
         add_real(folder, name)
     add_script(folder, "id", "echo 1000")
     return folder
@@ -156,8 +156,10 @@ def test_root_gets_the_missing_packages_installed(fresh: Fresh, machine: Path, t
     (fresh.root / "build/.no-compiler").unlink(missing_ok=True)
     asked = tmp_path / "asked"
     cc, make = tmp_path / "bin/cc", tmp_path / "bin/make"
-    install = f"case $* in *install*) printf '#!/bin/sh\\n' >{cc}; cp {cc} {make}; chmod +x {cc} {make};; esac"
-    add_script(machine, "apt-get", f'echo "$@" >>{asked}\n{install}')
+    install = (
+        f"case $* in *install*) printf '#!/bin/sh\\n' >{cc}; cp {cc} {make}; chmod +x {cc} {make};; esac"
+    )
+    add_script(machine, "apt-get", f'echo "$@" >>{asked}\ncase $* in *install*) {install};; esac')
     add_script(machine, "id", "echo 0")
     add_real(machine, "chmod")
     done = launch(fresh.glass, "--version", path=machine)

@@ -12,7 +12,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from support import ROOT
+
+from tests.support import ROOT
 
 #: hatchling here writes to a folder of ours; -I keeps the checkout off sys.path.
 HATCH = [sys.executable, "-I", "-m", "hatchling", "build"]
