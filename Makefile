@@ -28,7 +28,7 @@ check-python: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 check-c:
 	$(call with,clang-format,clang-format --dry-run -Werror $(C_FILES))
