@@ -88,7 +88,7 @@ static void bench_launch(const char *what, unsigned int flags, uint64_t n)
 {
 	uint32_t value = 0, one = 1, seen;
 	void *word;
-	void *args[] = { &word, &value, &one };
+	void *args[] = {&word, &value, &one};
 	uint64_t start, ns;
 
 	CUDA_CHECK(fcudaSetDeviceFlags(flags));
@@ -160,8 +160,8 @@ static const struct bench {
 	const char *name;
 	void (*run)(uint64_t n);
 } benches[] = {
-	{ "ioctl", bench_ioctl },     { "launch-ring", bench_ring },  { "launch-ioctl", bench_submit },
-	{ "devnull", bench_devnull }, { "syscalls", bench_syscalls },
+	{"ioctl", bench_ioctl},	    {"launch-ring", bench_ring},  {"launch-ioctl", bench_submit},
+	{"devnull", bench_devnull}, {"syscalls", bench_syscalls},
 };
 
 int main(int argc, char **argv)

@@ -9,9 +9,9 @@
 #include "common_cuda.h"
 
 static const struct option options[] = {
-	{ "rate", required_argument, NULL, 'r' },   { "size", required_argument, NULL, 'n' },
-	{ "seconds", required_argument, NULL, 't' }, { "bursts", required_argument, NULL, 'b' },
-	{ "help", no_argument, NULL, 'h' },	     { 0 },
+	{"rate", required_argument, NULL, 'r'},	   {"size", required_argument, NULL, 'n'},
+	{"seconds", required_argument, NULL, 't'}, {"bursts", required_argument, NULL, 'b'},
+	{"help", no_argument, NULL, 'h'},	   {0},
 };
 
 /* Job j of a burst stores its own number in word j. */
@@ -22,7 +22,7 @@ static void burst(void *words, uint32_t size, uint64_t number)
 	for (uint32_t job = 0; job < size; job++) {
 		uint32_t value = (uint32_t)number + job;
 		void *word = (char *)words + job * sizeof(uint32_t);
-		void *args[] = { &word, &value, &one };
+		void *args[] = {&word, &value, &one};
 
 		CUDA_CHECK(fcudaLaunchKernel("fill", 1, 1, args, NULL));
 	}
@@ -40,8 +40,7 @@ static int verify(const void *words, uint32_t size, uint64_t number)
 	for (uint32_t job = 0; job < size && !code; job++) {
 		if (seen[job] != (uint32_t)number + job) {
 			fprintf(stderr, "fakegpu-burst: job %u of burst %llu stored %u, not %u\n",
-				job, (unsigned long long)number, seen[job],
-				(uint32_t)number + job);
+				job, (unsigned long long)number, seen[job], (uint32_t)number + job);
 			code = EXIT_FAILED;
 		}
 	}

@@ -57,7 +57,7 @@ static void on_signal(int number)
 
 void stop_on_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = {.sa_handler = on_signal};
 
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);

@@ -13,13 +13,13 @@
 #define BLOCK 256
 
 static const struct option options[] = {
-	{ "rate", required_argument, NULL, 'r' },
-	{ "steps", required_argument, NULL, 's' },
-	{ "seconds", required_argument, NULL, 't' },
-	{ "count", required_argument, NULL, 'c' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
+	{"rate", required_argument, NULL, 'r'},
+	{"steps", required_argument, NULL, 's'},
+	{"seconds", required_argument, NULL, 't'},
+	{"count", required_argument, NULL, 'c'},
+	{"verbose", no_argument, NULL, 'v'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
 };
 
 /**
@@ -64,7 +64,7 @@ static void set_up(struct job *job)
 	size_t bytes = (size_t)job->count * sizeof(float);
 	unsigned int grid = (job->count + BLOCK - 1) / BLOCK;
 	uint32_t one = bits_of(1.0f);
-	void *args[] = { &job->b, &one, &job->count };
+	void *args[] = {&job->b, &one, &job->count};
 
 	CUDA_CHECK(fcudaSetDeviceFlags(fcudaDeviceSubmitRing));
 	CUDA_CHECK(fcudaMalloc(&job->a, bytes));
@@ -79,8 +79,8 @@ static void do_step(struct job *job, uint64_t step)
 {
 	unsigned int grid = (job->count + BLOCK - 1) / BLOCK;
 	uint32_t value = bits_of(step_value(step));
-	void *fill[] = { &job->a, &value, &job->count };
-	void *add[] = { &job->a, &job->b, &job->c, &job->count };
+	void *fill[] = {&job->a, &value, &job->count};
+	void *add[] = {&job->a, &job->b, &job->c, &job->count};
 
 	CUDA_CHECK(fcudaLaunchKernel("fill", grid, BLOCK, fill, job->stream));
 	CUDA_CHECK(fcudaLaunchKernel("vectorAdd", grid, BLOCK, add, job->stream));
@@ -130,7 +130,7 @@ static int verify(struct job *job, uint64_t steps)
 
 int main(int argc, char **argv)
 {
-	struct job job = { .rate_hz = 200, .count = 1024, .report = 100 };
+	struct job job = {.rate_hz = 200, .count = 1024, .report = 100};
 	uint64_t steps;
 	int option, code;
 

@@ -10,10 +10,10 @@
 #define BLOCK 256
 
 static const struct option options[] = {
-	{ "count", required_argument, NULL, 'c' },
-	{ "ioctl", no_argument, NULL, 'i' },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
+	{"count", required_argument, NULL, 'c'},
+	{"ioctl", no_argument, NULL, 'i'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
 };
 
 /* Reproducible values with fractions, so that sums must be rounded. */
@@ -34,7 +34,7 @@ static void add_on_device(const float *a, const float *b, float *c, uint32_t cou
 	size_t bytes = (size_t)count * sizeof(float);
 	unsigned int grid = (count + BLOCK - 1) / BLOCK;
 	void *device_a, *device_b, *device_c;
-	void *args[] = { &device_a, &device_b, &device_c, &count };
+	void *args[] = {&device_a, &device_b, &device_c, &count};
 
 	CUDA_CHECK(fcudaMalloc(&device_a, bytes));
 	CUDA_CHECK(fcudaMalloc(&device_b, bytes));

@@ -178,7 +178,8 @@ static fcuResult submit(struct fcu_channel *channel, const void *packet, uint32_
 	int error;
 
 	while ((error = fcu_ioctl(channel->context->fd, FAKEGPU_IOC_SUBMIT, &job)) == EAGAIN) {
-		earlier = channel->seqno > SUBMIT_BACKLOG ? channel->seqno - SUBMIT_BACKLOG : 0;
+		earlier = channel->seqno > SUBMIT_BACKLOG ? channel->seqno - SUBMIT_BACKLOG
+							  : channel->seqno;
 		result = wait_by_ioctl(channel, earlier);
 		if (result)
 			return result;
