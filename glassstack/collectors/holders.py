@@ -1,0 +1,154 @@
+"""Who holds a device: descriptors and mappings of every process that can be looked into.
+
+Owns the rule of what a device node is, real or embedded. A mapping counts on
+its own: it keeps a device in use after its descriptor was closed.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from glassstack.collectors.identity import Identities, pids, read_bytes, read_stat
+from glassstack.model.entities import Capability, Holder
+from glassstack.model.events import Event, Holders
+from glassstack.model.values import Source
+
+MAX_MAPPINGS = 64
+"""Mappings listed of one process and device; further ones are counted in a last entry."""
+_NODE = re.compile(r"/dev/(?:fakegpu|nvidia|dri/|kfd)[^ ]*")
+# The embedded device gives out memory files: that is what /proc shows of them.
+_EMBEDDED = re.compile(r"/memfd:(fakegpu(?:\d+|ctl|-uvm))")
+_HINTS = (b" /dev/", b" /memfd:fakegpu")
+_DRIVER = "fakegpud"
+_ACCESS = ("r", "w", "rw", "-")
+
+
+@dataclass(frozen=True)
+class _Hit:
+    device: str
+    how: str
+    detail: str
+
+
+def device_of(path: str) -> str:
+    """The node a descriptor or mapping of that path is of ("/dev/fakegpu0"), "" when of none."""
+    path = path.removesuffix(" (deleted)")
+    embedded = _EMBEDDED.fullmatch(path)
+    if embedded:
+        return f"/dev/{embedded[1]}"
+    return path if _NODE.fullmatch(path) else ""
+
+
+class HolderCollector:
+    """Looks through all processes of a procfs.
+
+    Args:
+        drivers: list the embedded device's own process too, as how="driver".
+    """
+
+    name = "holders"
+
+    def __init__(
+        self,
+        proc: Path = Path("/proc"),
+        identities: Identities | None = None,
+        drivers: bool = False,
+        period: float = 2.0,
+    ) -> None:
+        self.period = period
+        self._proc = str(proc)
+        self._identities = identities or Identities(proc)
+        self._drivers = drivers
+
+    def probe(self) -> Capability:
+        """Ready always; says when only the own user's processes can be looked into."""
+        if os.geteuid() == 0:
+            return Capability(self.name, True, "all processes")
+        return Capability(self.name, True, "processes of this user only", "run as root to see everybody's")
+
+    def sample(self) -> list[Event]:
+        """One Holders event."""
+        return [self.look()]
+
+    def look(self) -> Holders:
+        """Everybody who holds a device now, by pid."""
+        found: list[Holder] = []
+        unreadable = 0
+        alive = pids(self._proc)
+        self._identities.begin(alive)
+        for pid in alive:
+            try:
+                hits = [*self._descriptors(pid), *self._mappings(pid)]
+                found += self._holders(pid, hits) if hits else []
+            except PermissionError:
+                unreadable += 1
+            except (OSError, ValueError, psutil.Error):
+                continue  # it ended meanwhile: it holds nothing any more
+        return Holders(time.monotonic_ns(), Source.POLL, tuple(found), unreadable)
+
+    def _descriptors(self, pid: int) -> Iterator[_Hit]:
+        directory = f"{self._proc}/{pid}/fd"
+        for number in sorted(map(int, os.listdir(directory))):
+            try:
+                device = device_of(os.readlink(f"{directory}/{number}"))
+            except FileNotFoundError:
+                continue
+            if device:
+                yield _Hit(device, "fd", f"fd {number} {self._access(pid, number)}".strip())
+
+    def _access(self, pid: int, number: int) -> str:
+        try:
+            lines = read_bytes(f"{self._proc}/{pid}/fdinfo/{number}").splitlines()
+        except OSError:
+            return ""
+        flags = next((int(line.split()[1], 8) for line in lines if line.startswith(b"flags:")), 3)
+        return _ACCESS[flags & 3]
+
+    def _mappings(self, pid: int) -> Iterator[_Hit]:
+        data = read_bytes(f"{self._proc}/{pid}/maps")
+        if not any(hint in data for hint in _HINTS):
+            return
+        count: dict[str, int] = {}
+        for line in data.decode("utf-8", "replace").splitlines():
+            parts = line.split(None, 5)
+            device = device_of(parts[5]) if len(parts) == 6 else ""
+            if device:
+                count[device] = count.get(device, 0) + 1
+                if count[device] <= MAX_MAPPINGS:
+                    yield _Hit(device, "mapping", f"{parts[0]} {parts[1]} offset 0x{int(parts[2], 16):x}")
+        for device, number in count.items():
+            if number > MAX_MAPPINGS:
+                yield _Hit(device, "mapping", f"{number - MAX_MAPPINGS} more mappings")
+
+    def _holders(self, pid: int, hits: list[_Hit]) -> list[Holder]:
+        driver = self._is_driver(pid)
+        if driver and not self._drivers:
+            return []
+        stat = read_stat(self._proc, pid)
+        who = self._identities.of(pid, stat)
+        return [
+            Holder(
+                pid=pid,
+                command=who.command or stat.name,
+                user=who.user,
+                device=hit.device,
+                how="driver" if driver else hit.how,
+                detail=hit.detail,
+                cgroup=who.cgroup,
+                container=who.container,
+                ns_pid=who.ns_pids[-1],
+            )
+            for hit in hits
+        ]
+
+    def _is_driver(self, pid: int) -> bool:
+        try:
+            exe = os.readlink(f"{self._proc}/{pid}/exe")
+        except OSError:
+            return False
+        return os.path.basename(exe.removesuffix(" (deleted)")) == _DRIVER
