@@ -9,11 +9,12 @@
 
 #include <errno.h> /* EINVAL, …; also in the kernel's linux/errno.h */
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h> /* snprintf, vsnprintf */
-#include <string.h> /* memcpy, memset, memmove, memcmp, strcmp, strlen, strnlen */
+#include <stdio.h>  /* snprintf, vsnprintf */
+#include <string.h> /* memcpy, memset, memmove, strchr, strcmp, strnlen */
 
 typedef pthread_mutex_t fgpu_lock_t;
 
@@ -25,7 +26,7 @@ typedef pthread_mutex_t fgpu_lock_t;
 
 #define fgpu_likely(x) __builtin_expect(!!(x), 1)
 #define fgpu_unlikely(x) __builtin_expect(!!(x), 0)
-#define FGPU_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define FGPU_PRINTF(text, args) __attribute__((__format__(__printf__, text, args)))
 
 /* 64-bit integers in a format; the kernel's are always long long. */
 #define FGPU_U64 "%llu"

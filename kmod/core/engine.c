@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The engine: one, shared between contexts by engine time used. Each context
+ * carries a clock of its own (vtime) that runs while it is served; the one
+ * that is most behind goes next, whatever its number of channels. Inside a
+ * context its channels take turns.
+ *
+ * A DELAY does not sleep: it holds the engine until a time, and gives way
+ * after a quantum when somebody else has work.
+ */
+#include "internal.h"
+
+enum fgpu_result fgpu_trouble(struct fgpu_channel *channel, uint32_t xid, const char *format, ...)
+{
+	struct fgpu_trouble *trouble = &channel->context->device->trouble;
+	va_list args;
+
+	trouble->xid = xid;
+	va_start(args, format);
+	vsnprintf(trouble->text, sizeof(trouble->text), format, args);
+	va_end(args);
+	return FGPU_TROUBLE;
+}
+
+/* The channel has work. A context that had none does not get back the time it slept. */
+void fgpu_engine_wake(struct fgpu_channel *channel)
+{
+	struct fgpu_context *context = channel->context;
+	struct fgpu_device *device = context->device;
+
+	if (fgpu_list_empty(&channel->runnable_link))
+		fgpu_list_append(&context->runnable, &channel->runnable_link);
+	if (!fgpu_list_empty(&context->runnable_link))
+		return;
+	if (context->vtime < device->vtime)
+		context->vtime = device->vtime;
+	fgpu_list_append(&device->runnable, &context->runnable_link);
+}
+
+static void sleep_channel(struct fgpu_channel *channel)
+{
+	struct fgpu_context *context = channel->context;
+
+	fgpu_list_remove(&channel->runnable_link);
+	if (fgpu_list_empty(&context->runnable))
+		fgpu_list_remove(&context->runnable_link);
+}
+
+/* The channel stops or goes away. */
+void fgpu_engine_forget(struct fgpu_channel *channel)
+{
+	struct fgpu_device *device = channel->context->device;
+
+	sleep_channel(channel);
+	if (device->held != channel && device->hung != channel)
+		return;
+	if (device->held == channel)
+		device->held = NULL;
+	if (device->hung == channel)
+		device->hung = NULL;
+	fgpu_port_kick(device);
+}
+
+static bool others_wait(const struct fgpu_channel *channel)
+{
+	const struct fgpu_context *context = channel->context;
+
+	return fgpu_list_many(&context->device->runnable) || fgpu_list_many(&context->runnable);
+}
+
+static void hold(struct fgpu_channel *channel)
+{
+	struct fgpu_device *device = channel->context->device;
+	uint64_t ns = channel->delay_left;
+
+	if (ns > FGPU_QUANTUM_NS && others_wait(channel))
+		ns = FGPU_QUANTUM_NS;
+	device->held = channel;
+	device->held_since = device->now;
+	device->held_until = device->now + ns;
+}
+
+/* Returns whether the channel in a DELAY lets go of the engine now. */
+static bool held_is_over(struct fgpu_device *device)
+{
+	struct fgpu_channel *channel = device->held;
+	uint64_t limit = device->held_since + FGPU_QUANTUM_NS;
+	uint64_t used;
+
+	if (device->held_until > limit && others_wait(channel))
+		device->held_until = limit > device->now ? limit : device->now;
+	if (device->now < device->held_until)
+		return false;
+	used = device->held_until - device->held_since;
+	channel->delay_left -= used;
+	channel->context->vtime += used;
+	device->held = NULL;
+	return true;
+}
+
+/* Returns whether the engine can work; else `wake` is when to look again. */
+static bool engine_is_free(struct fgpu_device *device, uint64_t *wake)
+{
+	struct fgpu_channel *channel = device->hung;
+
+	if (channel) {
+		*wake = device->hung_until;
+		if (device->now < device->hung_until)
+			return false;
+		device->hung = NULL;
+		fgpu_trouble(channel, FGPU_XID_CTX_SWITCH, "%s",
+			     fgpu_xid_text(FGPU_XID_CTX_SWITCH));
+		fgpu_context_poison(channel->context, channel);
+	}
+	if (device->held && !held_is_over(device)) {
+		*wake = device->held_until;
+		return false;
+	}
+	return true;
+}
+
+static enum fgpu_result run_packet(struct fgpu_channel *channel, int64_t *budget)
+{
+	enum fgpu_result result;
+
+	if (channel->delay_left)
+		return FGPU_HELD;
+	if (!channel->loaded) {
+		result = channel->ring ? fgpu_ring_fetch(channel) : fgpu_submit_fetch(channel);
+		if (result == FGPU_JOB_END)
+			return fgpu_job_end(channel);
+		if (result != FGPU_DONE)
+			return result;
+		channel->loaded = true;
+		channel->progress = 0;
+	}
+	result = fgpu_exec(channel, budget);
+	if (result == FGPU_JOB_END)
+		return fgpu_job_end(channel);
+	if (result == FGPU_DONE) {
+		if (channel->ring)
+			fgpu_ring_advance(channel);
+		else
+			fgpu_submit_advance(channel);
+	}
+	return result;
+}
+
+static void run_channel(struct fgpu_channel *channel, int64_t *budget)
+{
+	struct fgpu_device *device = channel->context->device;
+	enum fgpu_result result;
+
+	do {
+		result = run_packet(channel, budget);
+	} while (*budget > 0 && (result == FGPU_DONE || result == FGPU_AGAIN));
+
+	if (result == FGPU_TROUBLE)
+		fgpu_context_poison(channel->context, channel);
+	else if (result == FGPU_IDLE)
+		sleep_channel(channel);
+	else if (result == FGPU_HELD && !device->lost && !device->hung)
+		hold(channel);
+}
+
+static void run_context(struct fgpu_context *context, int64_t *budget)
+{
+	struct fgpu_channel *channel;
+	int64_t before = *budget;
+
+	channel = fgpu_entry(context->runnable.next, struct fgpu_channel, runnable_link);
+	run_channel(channel, budget);
+	context->vtime += (uint64_t)(before - *budget);
+	if (!fgpu_list_empty(&channel->runnable_link)) {
+		fgpu_list_remove(&channel->runnable_link);
+		fgpu_list_append(&context->runnable, &channel->runnable_link);
+	}
+}
+
+static struct fgpu_context *pick(struct fgpu_device *device)
+{
+	struct fgpu_context *context, *best = NULL;
+	struct fgpu_list *at;
+
+	fgpu_list_for_each(at, &device->runnable)
+	{
+		context = fgpu_entry(at, struct fgpu_context, runnable_link);
+		if (!best || context->vtime < best->vtime)
+			best = context;
+	}
+	if (best && device->vtime < best->vtime)
+		device->vtime = best->vtime;
+	return best;
+}
+
+static uint64_t step(struct fgpu_device *device)
+{
+	struct fgpu_context *context;
+	int64_t budget = FGPU_STEP_COST;
+	uint64_t wake;
+
+	if (device->lost)
+		return FGPU_NEVER;
+	device->now = fgpu_port_now();
+	fgpu_ring_scan(device);
+	if (!engine_is_free(device, &wake))
+		return wake;
+	while (budget > 0 && !device->held && !device->hung && !device->lost) {
+		context = pick(device);
+		if (!context)
+			return FGPU_NEVER;
+		run_context(context, &budget);
+	}
+	if (device->lost)
+		return FGPU_NEVER;
+	if (device->hung)
+		return device->hung_until;
+	return device->held ? device->held_until : 0;
+}
+
+uint64_t fgpu_engine_step(struct fgpu_device *device)
+{
+	uint64_t wake;
+
+	fgpu_device_lock(device);
+	wake = step(device);
+	fgpu_device_unlock(device);
+	return wake;
+}
+
+/* No lock: a host asks at every turn, and a stale answer is put right by a kick. */
+bool fgpu_engine_polls(struct fgpu_device *device)
+{
+	return fgpu_load(&device->ring_count) != 0 && !fgpu_load(&device->lost);
+}
