@@ -4,9 +4,10 @@ Owns widths and cutting. Prints nothing, knows no colours; cells come stripped
 of control characters.
 """
 
-import os
 import unicodedata
 from collections.abc import Iterable, Sequence
+
+from glassstack.collectors.probe_terminal import utf8_locale
 
 GAP = "  "
 
@@ -26,7 +27,7 @@ def cut(text: str, width: int) -> str:
     """``text`` in at most ``width`` columns, its end replaced by "…" where it is longer."""
     if cells(text) <= width:
         return text
-    mark = "…" if utf8() else "~"
+    mark = "…" if utf8_locale() else "~"
     while text and cells(text) + 1 > width:
         text = text[:-1]
     return text + mark if width > 0 else ""
@@ -67,9 +68,3 @@ def table(
 def _pad(text: str, width: int, right: bool) -> str:
     space = " " * (width - cells(text))
     return space + text if right else text + space
-
-
-def utf8() -> bool:
-    """Whether the locale's character set is UTF-8."""
-    setting = next((os.environ[key] for key in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(key)), "")
-    return setting.lower().replace("-", "").endswith("utf8")

@@ -1,0 +1,65 @@
+"""What can be seen on this machine: every probe, in the order people read them.
+
+Owns the list and which of it the embedded device needs. The probes are in
+``probe_*.py`` and in the collectors themselves.
+"""
+
+import time
+from pathlib import Path
+
+from glassstack.collectors import probe_machine, probe_trace
+from glassstack.collectors.cgroup import CgroupCollector
+from glassstack.collectors.holders import HolderCollector
+from glassstack.collectors.probe_terminal import probe_terminal
+from glassstack.collectors.processes import ProcessCollector
+from glassstack.model.entities import Capability
+from glassstack.model.events import Capabilities, Event
+from glassstack.model.values import Source
+
+NEEDED = ("Python packages", "ptrace", "process memory", "seccomp notification", "embedded device")
+"""Names of what must be ready for a program to run on the embedded device and be seen."""
+
+
+class CapabilityCollector:
+    """Asks all probes once.
+
+    Args:
+        launcher: the embedded device's fakegpu-run, None where it was not found.
+    """
+
+    name = "capabilities"
+
+    def __init__(self, launcher: Path | None, period: float = 3600.0) -> None:
+        self.period = period
+        self._launcher = launcher
+
+    def probe(self) -> Capability:
+        """Ready always: each capability says for itself what it lacks."""
+        return Capability(self.name, True)
+
+    def sample(self) -> list[Event]:
+        """One Capabilities event."""
+        return [Capabilities(time.monotonic_ns(), Source.POLL, self.look())]
+
+    def look(self) -> tuple[Capability, ...]:
+        """All capabilities, those in NEEDED first."""
+        return (
+            probe_machine.probe_packages(),
+            probe_trace.probe_ptrace(),
+            probe_trace.probe_memory(),
+            probe_trace.probe_seccomp(),
+            probe_machine.probe_embedded(self._launcher),
+            probe_terminal(),
+            probe_trace.probe_attach(),
+            ProcessCollector().probe(),
+            HolderCollector().probe(),
+            CgroupCollector(list).probe(),
+            probe_machine.probe_uevents(),
+            probe_machine.probe_space(),
+            probe_machine.probe_kernel_driver(),
+            probe_machine.probe_tracefs(),
+            probe_machine.probe_bcc(),
+            probe_machine.probe_headers(),
+            probe_machine.probe_btf(),
+            *probe_machine.probe_tools(),
+        )
