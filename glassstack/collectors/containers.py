@@ -11,21 +11,21 @@ from functools import lru_cache
 
 _HEX = r"(?P<id>[0-9a-f]{64})"
 _POD = re.compile(
-    r"/(?:kubepods[^/]*-)?pod(?P<pod>[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12})(?:\.slice)?(?:/|$)"
+    r"/(?:kubepods[^/]*-)?pod(?P<pod>[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12})(?:\.slice)?(?=/|$)"
 )
 
 # Runtime, and what its cgroups look like; the first that matches wins.
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("docker", re.compile(rf"/docker-{_HEX}\.scope")),
-    ("docker", re.compile(rf"/docker/(?:buildkit/)?{_HEX}(?:/|$)")),
+    ("docker", re.compile(rf"/docker/(?:buildkit/)?{_HEX}(?=/|$)")),
     ("containerd", re.compile(rf"/cri-containerd-{_HEX}\.scope")),
-    ("containerd", re.compile(rf"[/:]cri-containerd:{_HEX}(?:/|$)")),
-    ("cri-o", re.compile(rf"/crio-{_HEX}(?:\.scope)?(?:/|$)")),
-    ("podman", re.compile(rf"/libpod-(?:payload-)?{_HEX}(?:\.scope)?(?:/|$)")),
-    ("podman", re.compile(rf"/libpod_parent/(?:libpod-)?{_HEX}(?:/|$)")),
+    ("containerd", re.compile(rf"[/:]cri-containerd:{_HEX}(?=/|$)")),
+    ("cri-o", re.compile(rf"/crio-{_HEX}(?:\.scope)?(?=/|$)")),
+    ("podman", re.compile(rf"/libpod-(?:payload-)?{_HEX}(?:\.scope)?(?=/|$)")),
+    ("podman", re.compile(rf"/libpod_parent/(?:libpod-)?{_HEX}(?=/|$)")),
     ("containerd", re.compile(r"/nerdctl-(?P<id>[0-9a-f]{64})\.scope")),
-    ("containerd", re.compile(rf"/(?:k8s\.io|moby|default|buildkit)/{_HEX}(?:/|$)")),
-    ("kubernetes", re.compile(rf"/pod[0-9a-f_-]+(?:\.slice)?/{_HEX}(?:/|$)")),
+    ("containerd", re.compile(rf"/(?:k8s\.io|moby|default|buildkit)/{_HEX}(?=/|$)")),
+    ("kubernetes", re.compile(rf"/pod[0-9a-f_-]+(?:\.slice)?/{_HEX}(?=/|$)")),
     ("lxc", re.compile(r"/lxc\.payload\.(?P<id>[^/]+)")),
     ("lxc", re.compile(r"/lxc/(?P<id>[^/]+)")),
     ("nspawn", re.compile(r"/machine\.slice/(?:machine-|systemd-nspawn@)(?P<id>[^/]+?)\.(?:scope|service)")),

@@ -1,0 +1,127 @@
+"""What counts as holding a device, in a made-up /proc."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import psutil
+import pytest
+
+from glassstack.collectors.holders import MAX_MAPPINGS, HolderCollector, device_of
+
+STAT = "{pid} (a (b) c) S 1 1 1 0 -1 0 0 0 0 0 7 5 0 0 20 0 3 0 100 4096 23" + " 0" * 30 + "\n"
+
+
+class Proc:
+    """A procfs of processes that hold what they are told to."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / "stat").write_text("btime 1000000\n")
+
+    def add(
+        self, pid: int, fds: dict[int, str], maps: str = "", exe: str = "/usr/bin/app", flags: str = "02"
+    ) -> None:
+        """fds: number → link target; flags: as in fdinfo, octal."""
+        home = self.root / str(pid)
+        (home / "fd").mkdir(parents=True)
+        (home / "fdinfo").mkdir()
+        for number, target in fds.items():
+            (home / "fd" / str(number)).symlink_to(target)
+            (home / "fdinfo" / str(number)).write_text(f"pos:\t0\nflags:\t0100{flags}\nmnt_id:\t1\n")
+        (home / "exe").symlink_to(exe)
+        (home / "maps").write_text(maps)
+        (home / "stat").write_text(STAT.format(pid=pid))
+        (home / "status").write_text(f"Name:\tapp\nUid:\t0\t0\t0\t0\nNSpid:\t{pid}\t3\n")
+        (home / "cmdline").write_bytes(b"app\0--flag\0")
+        (home / "cgroup").write_text("0::/docker/" + "ab" * 32 + "\n")
+
+
+@pytest.fixture
+def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Proc:
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
+    return Proc(tmp_path)
+
+
+def mapping(start: int, path: str, offset: int = 0) -> str:
+    return f"{start:x}-{start + 4096:x} rw-s {offset:08x} 00:01 7                          {path}\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "device"),
+    [
+        ("/dev/fakegpu0", "/dev/fakegpu0"),
+        ("/memfd:fakegpu3 (deleted)", "/dev/fakegpu3"),
+        ("/memfd:fakegpuctl (deleted)", "/dev/fakegpuctl"),
+        ("/memfd:fakegpu-uvm (deleted)", "/dev/fakegpu-uvm"),
+        ("/dev/nvidia0", "/dev/nvidia0"),
+        ("/dev/nvidia-uvm (deleted)", "/dev/nvidia-uvm"),
+        ("/dev/dri/renderD128", "/dev/dri/renderD128"),
+        ("/dev/kfd", "/dev/kfd"),
+        ("/dev/null", ""),
+        ("/memfd:fakegpu-witness (deleted)", ""),
+        ("/memfd:other (deleted)", ""),
+        ("/home/me/dev/nvidia0", ""),
+        ("socket:[123]", ""),
+    ],
+)
+def test_what_is_a_device(path: str, device: str) -> None:
+    assert device_of(path) == device
+
+
+def test_descriptors_and_mappings(proc: Proc) -> None:
+    proc.add(7, {0: "/dev/null", 5: "/memfd:fakegpu0 (deleted)", 12: "/dev/nvidiactl"}, flags="00")
+    proc.add(8, {}, mapping(0x7F0000000000, "/memfd:fakegpu1 (deleted)", 0x1000))
+    holders = HolderCollector(proc.root).look().holders
+    assert [(h.pid, h.device, h.how, h.detail) for h in holders] == [
+        (7, "/dev/fakegpu0", "fd", "fd 5 r"),
+        (7, "/dev/nvidiactl", "fd", "fd 12 r"),
+        (8, "/dev/fakegpu1", "mapping", "7f0000000000-7f0000001000 rw-s offset 0x1000"),
+    ]
+    first = holders[0]
+    assert (first.command, first.ns_pid, first.container) == ("app --flag", 3, "docker:abababababab")
+
+
+def test_the_embedded_devices_own_process_is_the_driver(proc: Proc) -> None:
+    proc.add(7, {5: "/memfd:fakegpu0 (deleted)"}, exe="/opt/x/fakegpud")
+    proc.add(8, {5: "/memfd:fakegpu0 (deleted)"}, exe="/opt/x/fakegpud (deleted)")
+    proc.add(9, {5: "/memfd:fakegpu0 (deleted)"})
+    assert [h.pid for h in HolderCollector(proc.root).look().holders] == [9]
+    everybody = HolderCollector(proc.root, drivers=True).look().holders
+    assert [(h.pid, h.how) for h in everybody] == [(7, "driver"), (8, "driver"), (9, "fd")]
+
+
+def test_many_mappings_are_counted_not_listed(proc: Proc) -> None:
+    lines = "".join(mapping(0x10000 * n, "/dev/fakegpu0") for n in range(1, MAX_MAPPINGS + 24))
+    proc.add(7, {}, lines)
+    holders = HolderCollector(proc.root).look().holders
+    assert len(holders) == MAX_MAPPINGS + 1
+    assert holders[-1].detail == "23 more mappings"
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+def test_those_it_cannot_look_into_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own is closed to other users
+        Path(folder).chmod(0o755)
+        monkeypatch.setattr(psutil, "PROCFS_PATH", folder)
+        proc = Proc(Path(folder))
+        proc.add(7, {5: "/dev/fakegpu0"})
+        proc.add(8, {5: "/dev/fakegpu0"})
+        (proc.root / "7" / "fd").chmod(0o700)
+        os.seteuid(65534)
+        try:
+            event = HolderCollector(proc.root).look()
+        finally:
+            os.seteuid(0)
+    assert [h.pid for h in event.holders] == [8]
+    assert event.unreadable == 1
+
+
+def test_a_process_that_ends_meanwhile_holds_nothing(proc: Proc) -> None:
+    proc.add(7, {5: "/dev/fakegpu0"})
+    (proc.root / "7" / "stat").unlink()
+    event = HolderCollector(proc.root).look()
+    assert (event.holders, event.unreadable) == ((), 0)
