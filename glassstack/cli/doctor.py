@@ -109,7 +109,7 @@ def _text(text: str, style: Style) -> str:
 
 def _wrap(text: str, width: int) -> list[str]:
     """Words on lines of ``width`` columns; as it is where there is no width to speak of."""
-    if width < 20:
+    if width < 10:
         return [text]
     lines = [""]
     for word in text.split(" "):
