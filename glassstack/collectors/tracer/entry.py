@@ -1,0 +1,183 @@
+"""What to do when a call is entered: whether it concerns a device, and what must be read before it runs.
+
+One function per syscall: ``(thread, arguments) -> Call``, or ``None`` when it
+concerns no device and its return does not matter.
+"""
+
+from collections.abc import Callable
+
+from glassstack.collectors.tracer import abi
+from glassstack.collectors.tracer.calls import is_decoded
+from glassstack.collectors.tracer.kernel import read_memory, read_string
+from glassstack.collectors.tracer.nodes import may_be_node, node_of
+from glassstack.collectors.tracer.tracees import Call, Thread
+from glassstack.decoders import ioc
+
+Args = tuple[int, ...]
+Handler = Callable[[Thread, Args], Call | None]
+
+_SUBMIT = 8
+_PAYLOAD_MAX = 1024
+
+
+def _fd(value: int) -> int:
+    """A descriptor as the kernel takes it: the low 32 bits, signed."""
+    value &= 0xFFFFFFFF
+    return value - (1 << 32) if value & 0x80000000 else value
+
+
+def _payload(tid: int, request: int, before: bytes) -> bytes:
+    """The packets that a SUBMIT points to."""
+    if request & 0xFF != _SUBMIT or len(before) < 20:
+        return b""
+    length = int.from_bytes(before[16:20], "little")
+    return read_memory(tid, int.from_bytes(before[8:16], "little"), min(length, _PAYLOAD_MAX))
+
+
+def ioctl(thread: Thread, args: Args) -> Call | None:
+    """An ioctl: on a device, or any where all are wanted."""
+    process = thread.process
+    fd = _fd(args[0])
+    device = process.device(thread.tid, fd)
+    if not device and not process.any_node:
+        return None
+    request = args[1] & 0xFFFFFFFF
+    if not is_decoded(device, request):
+        return ("ioctl", device, fd, args, b"", 0, b"", None)
+    direction, _, _, size = ioc.split(request)
+    before = read_memory(thread.tid, args[2], size) if direction & ioc.WRITE else b""
+    after = size if direction & ioc.READ else 0
+    return ("ioctl", device, fd, args, before, after, _payload(thread.tid, request, before), None)
+
+
+def mmap(thread: Thread, args: Args) -> Call | None:
+    """A mapping of a device."""
+    fd = _fd(args[4])
+    device = "" if args[3] & abi.MAP_ANONYMOUS else thread.process.device(thread.tid, fd)
+    return ("mmap", device, fd, args, b"", 0, b"", _mapped) if device else None
+
+
+def _mapped(thread: Thread, call: Call, ret: int) -> str:
+    if ret > 0:
+        thread.process.add_range(ret, ret + (call[3][1] + 4095) // 4096 * 4096, call[1])
+    return call[1]
+
+
+def munmap(thread: Thread, args: Args) -> Call | None:
+    """An unmapping of a range in which a device is mapped."""
+    device = thread.process.mapped(thread.tid, args[0], args[0] + args[1])
+    return ("munmap", device, None, args, b"", 0, b"", _unmapped) if device else None
+
+
+def _unmapped(thread: Thread, call: Call, ret: int) -> str:
+    if ret == 0:
+        start, length = call[3][:2]
+        thread.process.remove_range(start, start + (length + 4095) // 4096 * 4096)
+    return call[1]
+
+
+def close(thread: Thread, args: Args) -> Call | None:
+    """A close of a device's descriptor."""
+    fd = _fd(args[0])
+    device = thread.process.device(thread.tid, fd)
+    thread.process.fds.pop(fd, None)
+    return ("close", device, fd, args, b"", 0, b"", _forget_fd) if device else None
+
+
+def _forget_fd(thread: Thread, call: Call, ret: int) -> str:
+    # Another thread may have asked about it between entry and return.
+    if call[2] is not None:
+        thread.process.fds.pop(call[2], None)
+    return call[1]
+
+
+def close_range(thread: Thread, args: Args) -> Call | None:
+    """A close of many, with a device's descriptor among them."""
+    first, last = args[0] & 0xFFFFFFFF, args[1] & 0xFFFFFFFF
+    process = thread.process
+    fds = process.open_fds(thread.tid, first, last)
+    device = next(filter(None, (process.device(thread.tid, fd) for fd in fds)), "")
+    if not args[2] & abi.CLOSE_RANGE_CLOEXEC:
+        for fd in [fd for fd in process.fds if first <= fd <= last]:
+            del process.fds[fd]
+    return ("close_range", device, None, args, b"", 0, b"", None) if device else None
+
+
+def _duplicate(name: str) -> Handler:
+    def enter(thread: Thread, args: Args) -> Call | None:
+        fd = _fd(args[0])
+        device = thread.process.device(thread.tid, fd)
+        return (name, device, fd, args, b"", 0, b"", _duplicated) if device else None
+
+    return enter
+
+
+def _duplicate_onto(name: str) -> Handler:
+    def enter(thread: Thread, args: Args) -> Call | None:
+        fd, target = _fd(args[0]), _fd(args[1])
+        process = thread.process
+        device = process.device(thread.tid, fd) or process.device(thread.tid, target)
+        if fd != target:
+            process.fds.pop(target, None)
+        return (name, device, fd, args, b"", 0, b"", _duplicated) if device else None
+
+    return enter
+
+
+def _duplicated(thread: Thread, call: Call, ret: int) -> str:
+    if ret >= 0:
+        thread.process.fds.pop(ret, None)
+    return call[1]
+
+
+def fcntl(thread: Thread, args: Args) -> Call | None:
+    """A duplication of a device's descriptor by fcntl."""
+    if args[1] not in (abi.F_DUPFD, abi.F_DUPFD_CLOEXEC):
+        return None
+    fd = _fd(args[0])
+    device = thread.process.device(thread.tid, fd)
+    return ("fcntl", device, fd, args, b"", 0, b"", _duplicated) if device else None
+
+
+def _open(name: str, path_at: int) -> Handler:
+    def enter(thread: Thread, args: Args) -> Call | None:
+        path = read_string(thread.tid, args[path_at])
+        if not may_be_node(path):
+            return None
+        flags = read_memory(thread.tid, args[2], 8) if name == "openat2" else b""
+        text = path.encode("utf-8", "surrogateescape")
+        return (name, "", None, args, text, 0, flags, _opened)
+
+    return enter
+
+
+def _opened(thread: Thread, call: Call, ret: int) -> str:
+    process = thread.process
+    if ret < 0:
+        # Nothing to ask: the path says whether a device was meant.
+        return node_of(call[4].decode("utf-8", "surrogateescape"), process.any_node)
+    process.fds.pop(ret, None)
+    return process.device(thread.tid, ret)
+
+
+HANDLERS: dict[str, Handler] = {
+    "ioctl": ioctl,
+    "mmap": mmap,
+    "munmap": munmap,
+    "close": close,
+    "close_range": close_range,
+    "dup": _duplicate("dup"),
+    "dup2": _duplicate_onto("dup2"),
+    "dup3": _duplicate_onto("dup3"),
+    "fcntl": fcntl,
+    "open": _open("open", 0),
+    "creat": _open("creat", 0),
+    "openat": _open("openat", 1),
+    "openat2": _open("openat2", 1),
+}
+"""By syscall name."""
+
+
+def handlers(machine: abi.Machine) -> dict[int, Handler]:
+    """By syscall number of ``machine``."""
+    return {nr: HANDLERS[name] for name, nr in machine.calls.items()}

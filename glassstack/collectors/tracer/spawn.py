@@ -1,0 +1,98 @@
+"""Starts a tracer and holds the other end of its wire. Does not import python-ptrace."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO
+
+from glassstack.collectors.tracer.options import Options
+from glassstack.collectors.wire import WireReader
+from glassstack.model.events import Event
+
+_ROOT = str(Path(__file__).resolve().parents[3])
+# Not -m: that finds the package only where it is installed or in the current directory.
+_START = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from glassstack.collectors.tracer.__main__ import main; sys.exit(main())"
+)
+
+
+def _words(options: Options, wire_fd: int) -> list[str]:
+    words = [sys.executable, "-P", "-c", _START, _ROOT, f"--wire-fd={wire_fd}"]
+    words += [f"--pid={pid}" for pid in options.pids]
+    words += [f"--runner={word}" for word in options.runner]
+    if not options.follow:
+        words.append("--no-follow")
+    if options.any_node:
+        words.append("--any-node")
+    return [*words, "--", *options.command] if options.command else words
+
+
+def environment() -> dict[str, str]:
+    """What this process was started with, without what Python itself adds to it (PEP 538)."""
+    environ = dict(os.environ)
+    try:
+        original = Path("/proc/self/environ").read_bytes()
+    except OSError:
+        return environ
+    if not any(line.startswith(b"LC_CTYPE=") for line in original.split(b"\0")):
+        environ.pop("LC_CTYPE", None)
+    return environ
+
+
+class Tracer:
+    """A running tracer.
+
+    Args:
+        options: what it does.
+        stdin, stdout, stderr: for the launched program, as subprocess.Popen takes them.
+
+    Attributes:
+        process: the tracer itself; its exit code is 0, or why it could not begin:
+            1 no such process, 4 not permitted, 125/126/127 as launchers do.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        stdin: int | IO[bytes] | None = None,
+        stdout: int | IO[bytes] | None = None,
+        stderr: int | IO[bytes] | None = None,
+    ) -> None:
+        reading, writing = os.pipe()
+        try:
+            self.process = subprocess.Popen(
+                _words(options, writing),
+                pass_fds=(writing,),
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                env=environment(),
+            )
+        except OSError:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+        self._wire = WireReader(reading)
+
+    def read(self, timeout: float) -> list[Event] | None:
+        """Next events, waiting at most ``timeout`` seconds; ``[]`` nothing yet, ``None`` it is over."""
+        return self._wire.read(timeout)
+
+    def stop(self) -> None:
+        """Asks it to end: attached programs are let go, a launched one gets SIGTERM, then SIGKILL."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+
+    def mute(self) -> None:
+        """Leaves it alone with a launched program, which it serves to its end without saying anything."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGUSR1)
+
+    def close(self) -> int:
+        """Lets go of the wire and waits for its end, which then is near; returns its exit code."""
+        self._wire.close()
+        return self.process.wait()
