@@ -235,7 +235,15 @@ static bool ring_mistakes(void)
 	return true;
 }
 
-/* Doorbell values that can't be. */
+static void fill_with_nops(struct channel *channel)
+{
+	const struct fakegpu_packet nop = {.op = FAKEGPU_OP_NOP, .size = sizeof(nop)};
+
+	for (uint32_t at = 0; at < channel->size; at += sizeof(nop))
+		memcpy(channel->ring + at, &nop, sizeof(nop));
+}
+
+/* Doorbell values that can't be, over a ring that has nothing else wrong. */
 static bool doorbell_mistakes(void)
 {
 	static const uint32_t values[] = {4, FAKEGPU_RING_MIN + 8, UINT32_MAX - 7};
@@ -247,10 +255,38 @@ static bool doorbell_mistakes(void)
 		TRY(context_open(&context));
 		TRY(context_map(&context));
 		TRY(channel_make(&context, FAKEGPU_RING_MIN, &channel));
+		fill_with_nops(&channel);
 		channel.wptr = values[i];
 		ring_publish(&channel);
 		TRY(poisoned_with(&context, &channel, 32));
 	}
+	return true;
+}
+
+/* A packet that is whole but for the ring's end in its middle. */
+static bool straddle(void)
+{
+	struct context context CONTEXT_CLEANUP;
+	struct buffer buffer BUFFER_CLEANUP;
+	struct channel channel CHANNEL_CLEANUP;
+	struct fakegpu_packet_fill fill;
+	const uint32_t before = sizeof(fill) / 2;
+
+	TRY(context_open(&context));
+	TRY(context_map(&context));
+	TRY(buffer_make(&context, FAKEGPU_PAGE, &buffer));
+	TRY(channel_make(&context, FAKEGPU_RING_MIN, &channel));
+	fill_with_nops(&channel);
+	channel.wptr = channel.size - before;
+	ring_publish(&channel);
+	TRY(poll_rptr(&channel, channel.wptr));
+	fill = FILL(.handle = buffer.handle, .value = 1, .length = 4);
+	memcpy(channel.ring + channel.size - before, &fill, before);
+	memcpy(channel.ring, (uint8_t *)&fill + before, sizeof(fill) - before);
+	channel.wptr += sizeof(fill);
+	ring_publish(&channel);
+	TRY(poisoned_with(&context, &channel, 32));
+	EXPECT(*(uint32_t *)buffer.map == 0, "it was run");
 	return true;
 }
 
@@ -277,11 +313,8 @@ static bool use_after_free(void)
 }
 
 const struct check checks_poison[] = {
-	{"poison-answers", poison_answers},
-	{"poison-stays", poison_stays},
-	{"poison-order", poison_order},
-	{"ring-mistakes", ring_mistakes},
-	{"doorbell-mistakes", doorbell_mistakes},
-	{"use-after-free", use_after_free},
-	{0},
+	{"poison-answers", poison_answers},	  {"poison-stays", poison_stays},
+	{"poison-order", poison_order},		  {"ring-mistakes", ring_mistakes},
+	{"doorbell-mistakes", doorbell_mistakes}, {"straddle", straddle},
+	{"use-after-free", use_after_free},	  {0},
 };
