@@ -72,9 +72,7 @@ def test_exit_code(
     broken: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     all_of_them = tuple(Capability(one.name, one.name not in broken, "x") for one in READY + EXTRA)
-    monkeypatch.setattr(
-        "glassstack.collectors.capabilities.CapabilityCollector.look", lambda self: all_of_them
-    )
+    monkeypatch.setattr(CapabilityCollector, "look", lambda self: all_of_them)
     assert doctor.run(argparse.Namespace(json=True)) == code
     event = json.loads(capsys.readouterr().out)
     assert event["kind"] == "capabilities"
