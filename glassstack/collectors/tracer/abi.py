@@ -3,6 +3,8 @@
 import platform
 from dataclasses import dataclass
 
+from glassstack.decoders.syscalls import NUMBERS
+
 SYSCALL_STOP = 0x857F
 """Wait status of a syscall-stop: SIGTRAP with TRACESYSGOOD's bit."""
 SECCOMP_STOP = 0x7057F
@@ -32,14 +34,6 @@ MAP_ANONYMOUS = 0x20
 CLOSE_RANGE_CLOEXEC = 4
 O_CLOEXEC = 0o2000000
 
-ERRNO_RESTART = {
-    512: "ERESTARTSYS",
-    513: "ERESTARTNOINTR",
-    514: "ERESTARTNOHAND",
-    516: "ERESTART_RESTARTBLOCK",
-}
-"""What a call returns inside the kernel when a signal makes it start again."""
-
 
 @dataclass(frozen=True)
 class Machine:
@@ -52,43 +46,20 @@ class Machine:
     """Numbers from here on belong to another calling convention (x32) and are left alone."""
 
 
+TRACED = (
+    "ioctl", "mmap", "munmap", "close", "close_range", "dup", "dup2", "dup3", "fcntl",
+    "open", "openat", "openat2", "creat",
+)  # fmt: skip
+"""Calls that can concern a device, where the architecture has them."""
+
+
+def _calls(name: str) -> dict[str, int]:
+    return {call: NUMBERS[name][call] for call in TRACED if call in NUMBERS[name]}
+
+
 _MACHINES = {
-    "x86_64": Machine(
-        audit_arch=0xC000003E,
-        seccomp=317,
-        calls={
-            "ioctl": 16,
-            "mmap": 9,
-            "munmap": 11,
-            "close": 3,
-            "close_range": 436,
-            "dup": 32,
-            "dup2": 33,
-            "dup3": 292,
-            "fcntl": 72,
-            "open": 2,
-            "openat": 257,
-            "openat2": 437,
-            "creat": 85,
-        },
-        first_foreign=0x40000000,
-    ),
-    "aarch64": Machine(
-        audit_arch=0xC00000B7,
-        seccomp=277,
-        calls={
-            "ioctl": 29,
-            "mmap": 222,
-            "munmap": 215,
-            "close": 57,
-            "close_range": 436,
-            "dup": 23,
-            "dup3": 24,
-            "fcntl": 25,
-            "openat": 56,
-            "openat2": 437,
-        },
-    ),
+    "x86_64": Machine(0xC000003E, 317, _calls("x86_64"), first_foreign=0x40000000),
+    "aarch64": Machine(0xC00000B7, 277, _calls("aarch64")),
 }
 
 

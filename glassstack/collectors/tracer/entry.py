@@ -12,18 +12,13 @@ from glassstack.collectors.tracer.kernel import read_memory, read_string
 from glassstack.collectors.tracer.nodes import may_be_node, node_of
 from glassstack.collectors.tracer.tracees import Call, Thread
 from glassstack.decoders import ioc
+from glassstack.decoders.syscalls import as_int
 
 Args = tuple[int, ...]
 Handler = Callable[[Thread, Args], Call | None]
 
 _SUBMIT = 8
 _PAYLOAD_MAX = 1024
-
-
-def _fd(value: int) -> int:
-    """A descriptor as the kernel takes it: the low 32 bits, signed."""
-    value &= 0xFFFFFFFF
-    return value - (1 << 32) if value & 0x80000000 else value
 
 
 def _payload(tid: int, request: int, before: bytes) -> bytes:
@@ -37,7 +32,7 @@ def _payload(tid: int, request: int, before: bytes) -> bytes:
 def ioctl(thread: Thread, args: Args) -> Call | None:
     """An ioctl: on a device, or any where all are wanted."""
     process = thread.process
-    fd = _fd(args[0])
+    fd = as_int(args[0])
     device = process.device(thread.tid, fd)
     if not device and not process.any_node:
         return None
@@ -52,7 +47,7 @@ def ioctl(thread: Thread, args: Args) -> Call | None:
 
 def mmap(thread: Thread, args: Args) -> Call | None:
     """A mapping of a device."""
-    fd = _fd(args[4])
+    fd = as_int(args[4])
     device = "" if args[3] & abi.MAP_ANONYMOUS else thread.process.device(thread.tid, fd)
     return ("mmap", device, fd, args, b"", 0, b"", _mapped) if device else None
 
@@ -78,7 +73,7 @@ def _unmapped(thread: Thread, call: Call, ret: int) -> str:
 
 def close(thread: Thread, args: Args) -> Call | None:
     """A close of a device's descriptor."""
-    fd = _fd(args[0])
+    fd = as_int(args[0])
     device = thread.process.device(thread.tid, fd)
     thread.process.fds.pop(fd, None)
     return ("close", device, fd, args, b"", 0, b"", _forget_fd) if device else None
@@ -105,7 +100,7 @@ def close_range(thread: Thread, args: Args) -> Call | None:
 
 def _duplicate(name: str) -> Handler:
     def enter(thread: Thread, args: Args) -> Call | None:
-        fd = _fd(args[0])
+        fd = as_int(args[0])
         device = thread.process.device(thread.tid, fd)
         return (name, device, fd, args, b"", 0, b"", _duplicated) if device else None
 
@@ -114,7 +109,7 @@ def _duplicate(name: str) -> Handler:
 
 def _duplicate_onto(name: str) -> Handler:
     def enter(thread: Thread, args: Args) -> Call | None:
-        fd, target = _fd(args[0]), _fd(args[1])
+        fd, target = as_int(args[0]), as_int(args[1])
         process = thread.process
         device = process.device(thread.tid, fd) or process.device(thread.tid, target)
         if fd != target:
@@ -134,7 +129,7 @@ def fcntl(thread: Thread, args: Args) -> Call | None:
     """A duplication of a device's descriptor by fcntl."""
     if args[1] not in (abi.F_DUPFD, abi.F_DUPFD_CLOEXEC):
         return None
-    fd = _fd(args[0])
+    fd = as_int(args[0])
     device = thread.process.device(thread.tid, fd)
     return ("fcntl", device, fd, args, b"", 0, b"", _duplicated) if device else None
 

@@ -1,0 +1,199 @@
+"""`glassstack trace`: device calls of a program as lines, NDJSON, a table or a recording, like strace."""
+
+import argparse
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from glassstack.cli.errors import FAILED, LAUNCH_FAILED, NOT_EXECUTABLE, NOT_FOUND, OK, USAGE, CommandError
+from glassstack.cli.trace_filter import Filter, parse
+from glassstack.cli.trace_gpu import GPUS, runner
+from glassstack.cli.trace_sinks import CountSink, JsonSink, Sink, TextSink, open_recording, open_text
+from glassstack.collectors.tracer.options import Options
+from glassstack.collectors.tracer.spawn import Tracer
+from glassstack.model.events import Event, Failed, Process, Syscall
+from glassstack.store.recording import SUFFIX, RecordingError
+
+
+def _pid(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 2**31:
+        raise argparse.ArgumentTypeError(f"not a process id: {text!r}")
+    return int(text)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds trace's options."""
+    parser.usage = "glassstack trace [OPTIONS] [-p PID]… [--] [COMMAND…]"
+    parser.add_argument("-f", "--follow", action="store_true", help="show child processes too")
+    parser.add_argument("-p", "--pid", type=_pid, action="append", default=[], help="attach to a process")
+    parser.add_argument(
+        "-e",
+        "--expr",
+        metavar="FILTER",
+        action="append",
+        default=[],
+        help="names (ioctl,mmap or ALLOC,SUBMIT), !names, errno (failures only), "
+        "trace=names (on any file, as strace does)",
+    )
+    parser.add_argument("-c", "--summary", action="store_true", help="a table of counts and durations")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"write to FILE; *{SUFFIX} records")
+    parser.add_argument("--json", action="store_true", help="NDJSON on stdout")
+    parser.add_argument("--plain", action="store_true", help="no colours on a terminal")
+    parser.add_argument("--all-ioctls", action="store_true", help="every ioctl, and calls on all of /dev")
+    parser.add_argument("--gpu", choices=GPUS, default="auto", help="which GPU the program gets")
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="program to run")
+
+
+def _command(words: list[str]) -> tuple[str, ...]:
+    """The command without the mark before it, if it can be started at all."""
+    command = words[1:] if words[:1] == ["--"] else words
+    if not command:
+        return ()
+    name = command[0]
+    if shutil.which(name):
+        return tuple(command)
+    if "/" not in name:
+        raise CommandError(f"{name}: no such command in PATH", code=NOT_FOUND)
+    if not os.path.exists(name):
+        raise CommandError(f"{name}: no such file", code=NOT_FOUND)
+    raise CommandError(f"{name}: not executable", f"chmod +x {name}", NOT_EXECUTABLE)
+
+
+def _sinks(args: argparse.Namespace, title: str) -> list[Sink]:
+    recording = args.output is not None and args.output.suffix == SUFFIX
+    sinks: list[Sink] = [open_recording(args.output, title)] if recording else []
+    if args.json:
+        sinks.append(JsonSink(sys.stdout.buffer))
+    text_file = None if recording or args.output is None else open_text(args.output)
+    if args.summary:
+        sinks.append(CountSink(text_file or sys.stderr.buffer))
+    elif text_file or not (args.json or recording):
+        sinks.append(TextSink(text_file or sys.stderr.buffer, args.follow, args.plain))
+    return sinks
+
+
+class _Run:
+    """One trace as it goes: what the program became, and which outputs still take something."""
+
+    def __init__(self, sinks: list[Sink], shown: Filter, follow: bool) -> None:
+        self._sinks = sinks
+        self._shown = shown
+        self._follow = follow
+        self._first: set[int] = set()
+        self._launched = 0
+        self.end: Process | None = None
+        self.failure: Failed | None = None
+        self.spoilt = False
+
+    def take(self, batch: Sequence[Event]) -> None:
+        """Hands on what is to be shown; BrokenPipeError when nobody reads it."""
+        for event in batch:
+            if isinstance(event, Process):
+                self._learn(event)
+            elif isinstance(event, Failed) and event.collector == "tracer":
+                self.failure = event
+        wanted = [event for event in batch if self._wants(event)]
+        for sink in list(self._sinks):
+            self._guard(sink, partial(sink.write, wanted))
+
+    def close(self) -> None:
+        """Everything has been taken."""
+        for sink in list(self._sinks):
+            self._guard(sink, sink.close)
+
+    def _guard(self, sink: Sink, act: Callable[[], None]) -> None:
+        """An output that fails is given up with one line; the program must not suffer from it."""
+        try:
+            act()
+        except BrokenPipeError:
+            raise
+        except (OSError, RecordingError) as error:
+            self._sinks.remove(sink)
+            self.spoilt = True
+            cause = f"can't write: {error.strerror}" if isinstance(error, OSError) else str(error)
+            print(f"glassstack: {cause}; the program goes on, its trace ends here", file=sys.stderr)
+
+    def _learn(self, event: Process) -> None:
+        if event.what == "start":
+            # The launched program starts last, after all that were attached to.
+            self._first.add(event.pid)
+            self._launched = event.pid
+        elif event.what == "exit" and event.tid == event.pid == self._launched:
+            self.end = event
+
+    def _wants(self, event: Event) -> bool:
+        if isinstance(event, Syscall):
+            return (self._follow or event.pid in self._first) and self._shown(event)
+        return self._follow or not isinstance(event, Process) or event.pid in self._first
+
+
+def _pass_signals_on(tracer: Tracer, launched: bool) -> None:
+    """A terminal's keys are the launched program's; an end asked of us is passed on to the tracer."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda *_: tracer.stop())
+    if launched:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    else:
+        signal.signal(signal.SIGINT, lambda *_: tracer.stop())
+
+
+def _die_of(name: str) -> int:
+    """Ends as the program did, so that a shell says the same."""
+    number = signal.Signals[name] if name in signal.Signals.__members__ else signal.SIGKILL
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the core worth keeping is the program's
+    sys.stdout.flush()
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    return 128 + number
+
+
+def _outcome(run: _Run, code: int, launched: bool) -> int:
+    if run.failure is not None and code:
+        raise CommandError(run.failure.cause, run.failure.remedy, code if code > 0 else LAUNCH_FAILED)
+    if code < 0:
+        raise CommandError(f"the tracer was killed by signal {-code}", code=LAUNCH_FAILED)
+    if code or run.spoilt:
+        return code or FAILED
+    if not launched or run.end is None:
+        return OK
+    return _die_of(run.end.signal) if run.end.signal else run.end.status or OK
+
+
+def run(args: argparse.Namespace) -> int:
+    """Traces; returns the program's exit status, or dies of its signal."""
+    command = _command(args.command)
+    if not command and not args.pid:
+        raise CommandError("nothing to trace", "name a COMMAND, or a process with -p PID", USAGE)
+    shown, any_node = parse(args.expr)
+    options = Options(
+        command=command,
+        pids=tuple(dict.fromkeys(args.pid)),
+        runner=runner(args.gpu) if command else (),
+        follow=args.follow,
+        any_node=any_node or args.all_ioctls,
+    )
+    title = " ".join(command) or "pid " + ", ".join(map(str, args.pid))
+    run = _Run(_sinks(args, title), shown, args.follow)
+    tracer = Tracer(options)
+    _pass_signals_on(tracer, bool(command))
+    try:
+        while (batch := tracer.read(60.0)) is not None:
+            if batch:
+                run.take(batch)
+        run.close()
+    except BrokenPipeError:
+        # As with strace, the program outlives whoever read about it.
+        if command:
+            tracer.mute()
+        raise
+    return _outcome(run, tracer.close(), bool(command))

@@ -1,0 +1,123 @@
+"""Where `trace` puts what it sees: text lines, NDJSON, a table, a recording. One class each."""
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import msgspec
+
+from glassstack.cli.errors import USAGE, CommandError
+from glassstack.cli.trace_counts import Counts
+from glassstack.cli.trace_format import line
+from glassstack.model.events import SCHEMA_VERSION, Dropped, Event, Syscall
+from glassstack.store.recording import RecordingError, Writer
+
+
+class Sink(Protocol):
+    """Takes batches until the trace is over.
+
+    ``write`` and ``close`` raise OSError (BrokenPipeError: the reader is gone)
+    or RecordingError.
+    """
+
+    def write(self, batch: Iterable[Event]) -> None:
+        """Takes a batch."""
+        ...
+
+    def close(self) -> None:
+        """No more will come."""
+        ...
+
+
+class TextSink:
+    """Lines in the manner of strace."""
+
+    def __init__(self, stream: BinaryIO, prefix: bool, plain: bool) -> None:
+        self._stream = stream
+        self._prefix = prefix
+        self._color = (
+            not plain
+            and stream.isatty()
+            and not os.environ.get("NO_COLOR")
+            and os.environ.get("TERM", "dumb") != "dumb"
+        )
+
+    def write(self, batch: Iterable[Event]) -> None:
+        """Writes the batch's lines at once."""
+        lines = [text for event in batch if (text := line(event, self._prefix, self._color)) is not None]
+        if lines:
+            self._stream.write("".join(f"{text}\n" for text in lines).encode("utf-8", "replace"))
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Everything has been written."""
+        _close(self._stream)
+
+
+class JsonSink:
+    """NDJSON: one object a call, and one for each gap (kind "dropped")."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._encode = msgspec.json.Encoder().encode
+        self._start = b'{"schema":%d,' % SCHEMA_VERSION
+
+    def write(self, batch: Iterable[Event]) -> None:
+        """Writes the batch's objects at once."""
+        lines = [
+            self._start + self._encode(event)[1:] + b"\n"
+            for event in batch
+            if isinstance(event, Syscall | Dropped)
+        ]
+        if lines:
+            self._stream.write(b"".join(lines))
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Everything has been written."""
+        _close(self._stream)
+
+
+class CountSink:
+    """The summary table, written at the end."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._counts = Counts()
+
+    def write(self, batch: Iterable[Event]) -> None:
+        """Counts the batch's calls."""
+        for event in batch:
+            if isinstance(event, Syscall):
+                self._counts.add(event)
+
+    def close(self) -> None:
+        """Writes the table."""
+        self._stream.write("".join(f"{text}\n" for text in self._counts.lines()).encode())
+        self._stream.flush()
+        _close(self._stream)
+
+
+def _close(stream: BinaryIO) -> None:
+    if stream not in (sys.stdout.buffer, sys.stderr.buffer):
+        stream.close()
+
+
+def open_text(path: Path) -> BinaryIO:
+    """``path`` for writing; CommandError when that can't be."""
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise CommandError(
+            f"can't write {path}: {error.strerror}", "choose another file with -o", USAGE
+        ) from error
+
+
+def open_recording(path: Path, title: str) -> Writer:
+    """A recording at ``path``; CommandError when that can't be."""
+    try:
+        return Writer(path, title)
+    except RecordingError as error:
+        raise CommandError(str(error), code=USAGE) from error
