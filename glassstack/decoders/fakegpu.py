@@ -11,6 +11,7 @@ from typing import NamedTuple
 from glassstack.decoders import fakegpu_uapi as uapi
 from glassstack.decoders import ioc
 from glassstack.decoders.fakegpu_uapi import Field
+from glassstack.decoders.flags import bits
 from glassstack.decoders.packets import summary
 from glassstack.model.values import Scalar
 
@@ -148,12 +149,6 @@ def _uuid(raw: bytes) -> str:
     return f"GPU-{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def _bits(value: int, words: dict[int, str]) -> str:
-    known = [word for bit, word in words.items() if value & bit]
-    rest = value & ~sum(words)
-    return "|".join([*known, *([f"0x{rest:x} (unknown)"] if rest else [])]) or "0"
-
-
 def _converter(field: Field) -> Callable[..., Scalar] | None:
     """How the raw member becomes a value; ``None``: as it is."""
     if field.name == "uuid":
@@ -164,7 +159,7 @@ def _converter(field: Field) -> Callable[..., Scalar] | None:
     if words is None:
         return None
     if field.bits:
-        return lambda value: _bits(value, words)
+        return lambda value: bits(value, words)
     return lambda value: words.get(value, value)
 
 

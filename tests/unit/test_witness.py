@@ -71,10 +71,10 @@ class Device:
         body = struct.pack("<QiiiIq6Q4H", done, pid, tid, nr, 1, ret, *all_args, *sizes)
         return self.write(1, body + padded(before) + padded(after) + padded(payload), ts, device)
 
-    def alloc(self, size: int = 4096, ts: int = 1000, **more: int) -> bool:
+    def alloc(self, size: int = 4096, ts: int = 1000) -> bool:
         """An ALLOC that gave handle 3."""
         before, after = struct.pack("<QII", size, 0, 0), struct.pack("<QII", size, 0, 3)
-        return self.call(IOCTL, (5, ALLOC, 0x7FFF0000), before, after, ts=ts, done=ts + 500, **more)
+        return self.call(IOCTL, (5, ALLOC, 0x7FFF0000), before, after, ts=ts, done=ts + 500)
 
     def overwrite(self, offset: int, data: bytes) -> None:
         """Damages the file."""
