@@ -50,6 +50,11 @@ def table(
     grid = [list(header), *map(list, rows)]
     widths = [max(cells(row[column]) for row in grid) for column in range(len(header))]
     if width:
+        # One odd value must not push the other columns out of the window.
+        widths = [
+            min(size, max(8, width // 3)) if column != flex % len(widths) else size
+            for column, size in enumerate(widths)
+        ]
         over = sum(widths) + len(GAP) * (len(widths) - 1) - width
         widths[flex] -= min(max(0, over), max(0, widths[flex] - 8))
     aligned = set(right)

@@ -79,7 +79,7 @@ class CgroupCollector:
         for member in _worth_showing(lines, known, self._root):
             mount = mount_of(member, known)
             if mount is None:
-                partial.append(f"{_label(member)} {member.path}: not mounted where glassstack runs")
+                partial.append(f"{_label(member)} {member.path}: no mount here shows it")
                 continue
             chain = self._chain(member, mount, lines, known)
             children, more = self._children(chain[-1], member, mount)

@@ -197,7 +197,7 @@ def test_inside_a_cgroup_namespace(machine: Machine) -> None:
 
     outside = look(machine, 8)
     assert outside.tree == ()
-    assert "/../neighbour: not mounted" in outside.missing
+    assert "/../neighbour: no mount here" in outside.missing
 
     machine.mount("/outer", "cgroup2", root="/..")
     machine.v2("/outer", "/")
@@ -258,7 +258,7 @@ def test_reasons_for_nothing(machine: Machine) -> None:
     (machine.proc / "9").mkdir()
     assert look(machine, 9).missing == "this kernel has no cgroups"
     machine.process(7, "0::/\n")
-    assert "not mounted where glassstack runs" in look(machine).missing
+    assert "no mount here shows it" in look(machine).missing
 
 
 def test_probe_tells_which_versions(machine: Machine) -> None:
