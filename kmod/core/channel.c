@@ -62,7 +62,7 @@ int fgpu_channel_create(struct fgpu_context *context, uint32_t ring_size, uint32
 		return -ENOMEM;
 	channel->context = context;
 	channel->index = i;
-	fgpu_list_init(&channel->runnable_link);
+	fgpu_list_init(&channel->sharer.link);
 	fgpu_list_init(&channel->ring_link);
 	fgpu_list_init(&channel->queue);
 	error = ring_size ? map_ring(channel, ring_size) : 0;

@@ -58,7 +58,6 @@ static void enlist(struct fgpu_context *context)
 
 	context->id = device->next_id;
 	device->next_id += device->config.count;
-	context->vtime = device->vtime;
 	fgpu_list_append(&device->contexts, &context->link);
 	context_event(context, FGPU_EVENT_CONTEXT_OPEN);
 }
@@ -77,9 +76,9 @@ int fgpu_context_open(struct fgpu_device *device, enum fgpu_node node, int pid, 
 	context->backing = backing;
 	fgpu_log_copy(context->name, name, sizeof(context->name));
 	fgpu_list_init(&context->link);
-	fgpu_list_init(&context->runnable_link);
+	fgpu_list_init(&context->sharer.link);
 	fgpu_list_init(&context->buffers);
-	fgpu_list_init(&context->runnable);
+	fgpu_sharing_init(&context->sharing);
 	context->place = &context->buffers;
 	if (node == FGPU_NODE_GPU)
 		error = map_pages(context);

@@ -20,7 +20,7 @@ struct fgpu_device *fgpu_device_create(const struct fgpu_config *config, void *d
 	device->next_id = config->index + 1;
 	fgpu_list_init(&device->contexts);
 	fgpu_list_init(&device->rings);
-	fgpu_list_init(&device->runnable);
+	fgpu_sharing_init(&device->sharing);
 	fgpu_port_lock_init(&device->lock);
 	return device;
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The engine: one, shared between contexts by engine time used. Each context
- * carries a clock of its own (vtime) that runs while it is served; the one
- * that is most behind goes next, whatever its number of channels. Inside a
- * context its channels take turns.
+ * The engine: one, shared between contexts by engine time used, whatever their
+ * number of channels.
  *
  * A DELAY does not sleep: it holds the engine until a time, and gives way
  * after a quantum when somebody else has work.
@@ -22,28 +20,28 @@ enum fgpu_result fgpu_trouble(struct fgpu_channel *channel, uint32_t xid, const 
 	return FGPU_TROUBLE;
 }
 
-/* The channel has work. A context that had none does not get back the time it slept. */
+/* The channel has work. */
 void fgpu_engine_wake(struct fgpu_channel *channel)
 {
 	struct fgpu_context *context = channel->context;
-	struct fgpu_device *device = context->device;
 
-	if (fgpu_list_empty(&channel->runnable_link))
-		fgpu_list_append(&context->runnable, &channel->runnable_link);
-	if (!fgpu_list_empty(&context->runnable_link))
-		return;
-	if (context->vtime < device->vtime)
-		context->vtime = device->vtime;
-	fgpu_list_append(&device->runnable, &context->runnable_link);
+	fgpu_sharer_join(&context->sharing, &channel->sharer);
+	fgpu_sharer_join(&context->device->sharing, &context->sharer);
 }
 
 static void sleep_channel(struct fgpu_channel *channel)
 {
 	struct fgpu_context *context = channel->context;
 
-	fgpu_list_remove(&channel->runnable_link);
-	if (fgpu_list_empty(&context->runnable))
-		fgpu_list_remove(&context->runnable_link);
+	fgpu_sharer_leave(&channel->sharer);
+	if (fgpu_list_empty(&context->sharing.waiting))
+		fgpu_sharer_leave(&context->sharer);
+}
+
+static void charge(struct fgpu_channel *channel, uint64_t time)
+{
+	channel->sharer.vtime += time;
+	channel->context->sharer.vtime += time;
 }
 
 /* The channel stops or goes away. */
@@ -65,7 +63,8 @@ static bool others_wait(const struct fgpu_channel *channel)
 {
 	const struct fgpu_context *context = channel->context;
 
-	return fgpu_list_many(&context->device->runnable) || fgpu_list_many(&context->runnable);
+	return fgpu_list_many(&context->device->sharing.waiting) ||
+	       fgpu_list_many(&context->sharing.waiting);
 }
 
 static void hold(struct fgpu_channel *channel)
@@ -93,7 +92,7 @@ static bool held_is_over(struct fgpu_device *device)
 		return false;
 	used = device->held_until - device->held_since;
 	channel->delay_left -= used;
-	channel->context->vtime += used;
+	charge(channel, used);
 	device->held = NULL;
 	return true;
 }
@@ -163,40 +162,21 @@ static void run_channel(struct fgpu_channel *channel, int64_t *budget)
 		hold(channel);
 }
 
-static void run_context(struct fgpu_context *context, int64_t *budget)
+/* The channel whose turn it is, or NULL. */
+static struct fgpu_channel *next_channel(struct fgpu_device *device)
 {
-	struct fgpu_channel *channel;
-	int64_t before = *budget;
+	struct fgpu_sharer *next = fgpu_sharing_next(&device->sharing);
 
-	channel = fgpu_entry(context->runnable.next, struct fgpu_channel, runnable_link);
-	run_channel(channel, budget);
-	context->vtime += (uint64_t)(before - *budget);
-	if (!fgpu_list_empty(&channel->runnable_link)) {
-		fgpu_list_remove(&channel->runnable_link);
-		fgpu_list_append(&context->runnable, &channel->runnable_link);
-	}
-}
-
-static struct fgpu_context *pick(struct fgpu_device *device)
-{
-	struct fgpu_context *context, *best = NULL;
-	struct fgpu_list *at;
-
-	fgpu_list_for_each(at, &device->runnable)
-	{
-		context = fgpu_entry(at, struct fgpu_context, runnable_link);
-		if (!best || context->vtime < best->vtime)
-			best = context;
-	}
-	if (best && device->vtime < best->vtime)
-		device->vtime = best->vtime;
-	return best;
+	if (!next)
+		return NULL;
+	next = fgpu_sharing_next(&fgpu_entry(next, struct fgpu_context, sharer)->sharing);
+	return fgpu_entry(next, struct fgpu_channel, sharer);
 }
 
 static uint64_t step(struct fgpu_device *device)
 {
-	struct fgpu_context *context;
-	int64_t budget = FGPU_STEP_COST;
+	struct fgpu_channel *channel;
+	int64_t budget = FGPU_STEP_COST, before;
 	uint64_t wake;
 
 	if (device->lost)
@@ -206,10 +186,12 @@ static uint64_t step(struct fgpu_device *device)
 	if (!engine_is_free(device, &wake))
 		return wake;
 	while (budget > 0 && !device->held && !device->hung && !device->lost) {
-		context = pick(device);
-		if (!context)
+		channel = next_channel(device);
+		if (!channel)
 			return FGPU_NEVER;
-		run_context(context, &budget);
+		before = budget;
+		run_channel(channel, &budget);
+		charge(channel, (uint64_t)(before - budget));
 	}
 	if (device->lost)
 		return FGPU_NEVER;

@@ -8,7 +8,7 @@
 
 #define PACKET_COST 100
 #define BYTES_PER_COST 8
-#define VECADD_COST 4
+#define VECADD_COST 8
 
 enum access { ACCESS_READ, ACCESS_WRITE };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * IEEE-754 binary32 addition in integers: round to nearest even, with
- * subnormals, infinities and NaN. The kernel has no FPU for us.
+ * subnormals, infinities and NaN. The kernel has no FPU for us. There are few
+ * branches on purpose: the numbers decide them, so they could not be foreseen.
  */
 #include "internal.h"
 
@@ -10,7 +11,7 @@
 #define QUIET 0x00400000U
 #define HIDDEN 0x00800000U
 #define FRACTION (HIDDEN - 1)
-#define GUARD 3 /* bits kept below the last place: guard, round, sticky */
+#define GUARD 4 /* bits kept below the last place; the lowest one is sticky */
 
 static uint32_t exponent_of(uint32_t x)
 {
@@ -21,36 +22,17 @@ static uint32_t exponent_of(uint32_t x)
 
 static uint32_t significand_of(uint32_t x)
 {
-	uint32_t significand = x & FRACTION;
-
-	if (x & INFINITE)
-		significand |= HIDDEN;
-	return significand << GUARD;
+	return ((x & FRACTION) | (x & INFINITE ? HIDDEN : 0)) << GUARD;
 }
 
-/* Shift right; what falls out stays visible in the lowest bit. */
+/* Shift right; what falls out stays visible in the lowest bit. `x` is below 2^31. */
 static uint32_t shift_sticky(uint32_t x, uint32_t by)
 {
-	if (by >= 31)
-		return x != 0;
-	return (x >> by) | ((x & ((1U << by) - 1)) != 0);
-}
+	uint32_t shifted;
 
-/* `significand` has GUARD extra bits and is below HIDDEN << (GUARD + 1). */
-static uint32_t pack(uint32_t sign, uint32_t exponent, uint32_t significand)
-{
-	uint32_t rest = significand & ((1U << GUARD) - 1);
-	uint32_t half = 1U << (GUARD - 1);
-	uint32_t result;
-
-	significand >>= GUARD;
-	if (rest > half || (rest == half && (significand & 1)))
-		significand++;
-	/* HIDDEN adds one to the exponent field, as does a carry out of the rounding. */
-	result = ((exponent - 1) << 23) + significand;
-	if (result >= INFINITE)
-		result = INFINITE;
-	return sign | result;
+	by = by < 31 ? by : 31;
+	shifted = x >> by;
+	return shifted | (shifted << by != x);
 }
 
 static uint32_t add_special(uint32_t a, uint32_t b)
@@ -66,33 +48,25 @@ static uint32_t add_special(uint32_t a, uint32_t b)
 
 uint32_t fgpu_float32_add(uint32_t a, uint32_t b)
 {
-	uint32_t exponent, difference, big, small, shift;
+	bool swap = (a & ~SIGN) < (b & ~SIGN);
+	uint32_t big = swap ? b : a, small = swap ? a : b;
+	uint32_t exponent = exponent_of(big), sum, addend, shift, rounding, result;
 
-	if ((a & INFINITE) == INFINITE || (b & INFINITE) == INFINITE)
+	if ((big & INFINITE) == INFINITE)
 		return add_special(a, b);
-	if ((a & ~SIGN) < (b & ~SIGN)) {
-		big = a;
-		a = b;
-		b = big;
-	}
-	exponent = exponent_of(a);
-	difference = exponent - exponent_of(b);
-	big = significand_of(a);
-	small = shift_sticky(significand_of(b), difference);
+	addend = shift_sticky(significand_of(small), exponent - exponent_of(small));
+	sum = significand_of(big) + ((a ^ b) & SIGN ? 0U - addend : addend);
+	if (!sum)
+		return a & b & SIGN; /* only -0 + -0 is -0 */
 
-	if (!((a ^ b) & SIGN)) {
-		big += small;
-		if (big >= HIDDEN << (GUARD + 1)) {
-			big = shift_sticky(big, 1);
-			exponent++;
-		}
-		return pack(a & SIGN, exponent, big);
-	}
-	big -= small;
-	if (!big)
-		return 0; /* x - x is +0; -0 + -0 went the other way */
-	shift = (uint32_t)__builtin_clz(big) - (31 - 23 - GUARD);
-	if (shift >= exponent)
-		shift = exponent - 1;
-	return pack(a & SIGN, exponent - shift, big << shift);
+	/* Bring the leading one to bit 28, as after a carry; subnormals stay below it. */
+	shift = (uint32_t)__builtin_clz(sum) - 3;
+	shift = shift < exponent ? shift : exponent;
+	exponent += 1 - shift;
+	sum <<= shift;
+
+	/* To nearest, ties to even: a carry out of the fraction adds to the exponent. */
+	rounding = (1U << GUARD) - 1 + ((sum >> (GUARD + 1)) & 1);
+	result = ((exponent - 1) << 23) + ((sum + rounding) >> (GUARD + 1));
+	return (big & SIGN) | (result < INFINITE ? result : INFINITE);
 }

@@ -21,7 +21,7 @@
 
 #define FGPU_QUEUE_MAX 1024	/* SUBMIT jobs a context may have waiting */
 #define FGPU_CHUNK 65536	/* bytes moved before the budget is looked at */
-#define FGPU_VECADD_CHUNK 4096	/* elements, likewise */
+#define FGPU_VECADD_CHUNK 2048	/* elements, likewise */
 #define FGPU_STEP_COST 30000	/* what one engine step may spend; a unit is about 1 ns */
 #define FGPU_QUANTUM_NS 1000000 /* a DELAY gives way to another channel after this */
 #define FGPU_DELAY_MAX_NS (10 * FGPU_NSEC_PER_SEC)
@@ -80,6 +80,17 @@ struct fgpu_fault {
 	uint64_t count;
 };
 
+/* Fair turns, see share.c. */
+struct fgpu_sharing {
+	struct fgpu_list waiting;
+	uint64_t vtime; /* nobody in line is far behind it */
+};
+
+struct fgpu_sharer {
+	struct fgpu_list link;
+	uint64_t vtime; /* time used */
+};
+
 union fgpu_any_packet {
 	struct fakegpu_packet head;
 	struct fakegpu_packet_fill fill;
@@ -102,10 +113,9 @@ struct fgpu_device {
 	uint32_t ring_count;	/* of @rings; also read without the lock */
 
 	/* the engine */
-	struct fgpu_list runnable; /* contexts with work */
-	uint64_t now;		   /* the last time read; moves forward only */
-	uint64_t vtime; /* the engine's share clock: no runnable context is far behind it */
-	struct fgpu_channel *held; /* in a DELAY, or NULL */
+	struct fgpu_sharing sharing; /* contexts with work */
+	uint64_t now;		     /* the last time read; moves forward only */
+	struct fgpu_channel *held;   /* in a DELAY, or NULL */
 	uint64_t held_since;
 	uint64_t held_until;
 	struct fgpu_channel *hung; /* the engine has stopped on it, or NULL */
@@ -142,7 +152,7 @@ struct fgpu_buffer {
 
 struct fgpu_context {
 	struct fgpu_list link;
-	struct fgpu_list runnable_link;
+	struct fgpu_sharer sharer;
 	struct fgpu_device *device;
 	enum fgpu_node node;
 	uint32_t id;
@@ -162,9 +172,8 @@ struct fgpu_context {
 
 	struct fgpu_channel *channels[FAKEGPU_MAX_CHANNELS];
 	uint32_t channel_count;
-	struct fgpu_list runnable; /* channels with work */
-	uint64_t vtime;		   /* engine time used */
-	uint32_t queued;	   /* SUBMIT jobs waiting or running */
+	struct fgpu_sharing sharing; /* channels with work */
+	uint32_t queued;	     /* SUBMIT jobs waiting or running */
 
 	uint64_t submits;
 	uint64_t jobs_done;
@@ -200,7 +209,7 @@ struct fgpu_submission {
 };
 
 struct fgpu_channel {
-	struct fgpu_list runnable_link;
+	struct fgpu_sharer sharer;
 	struct fgpu_list ring_link;
 	struct fgpu_context *context;
 	uint32_t handle;
@@ -287,6 +296,13 @@ const char *fgpu_packet_error(const union fgpu_any_packet *packet);
 enum fgpu_result fgpu_exec(struct fgpu_channel *channel, int64_t *budget);
 struct fgpu_submission *fgpu_submit_first(const struct fgpu_channel *channel); /* or NULL */
 uint32_t fgpu_float32_add(uint32_t a, uint32_t b);
+
+/* share.c */
+void fgpu_sharing_init(struct fgpu_sharing *sharing);
+bool fgpu_sharer_waits(const struct fgpu_sharer *sharer);
+void fgpu_sharer_join(struct fgpu_sharing *sharing, struct fgpu_sharer *sharer);
+void fgpu_sharer_leave(struct fgpu_sharer *sharer);
+struct fgpu_sharer *fgpu_sharing_next(struct fgpu_sharing *sharing);
 
 /* engine.c */
 void fgpu_engine_wake(struct fgpu_channel *channel);
