@@ -5,6 +5,7 @@ Owns the list and which of it the embedded device needs. The probes are in
 """
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from glassstack.collectors import probe_machine, probe_trace
@@ -43,23 +44,33 @@ class CapabilityCollector:
 
     def look(self) -> tuple[Capability, ...]:
         """All capabilities, those in NEEDED first."""
-        return (
-            probe_machine.probe_packages(),
-            probe_trace.probe_ptrace(),
-            probe_trace.probe_memory(),
-            probe_trace.probe_seccomp(),
-            probe_machine.probe_embedded(self._launcher),
-            probe_terminal(),
-            probe_trace.probe_attach(),
-            ProcessCollector().probe(),
-            HolderCollector().probe(),
-            CgroupCollector(list).probe(),
-            probe_machine.probe_uevents(),
-            probe_machine.probe_space(),
-            probe_machine.probe_kernel_driver(),
-            probe_machine.probe_tracefs(),
-            probe_machine.probe_bcc(),
-            probe_machine.probe_headers(),
-            probe_machine.probe_btf(),
-            *probe_machine.probe_tools(),
+        probes: tuple[tuple[str, Callable[[], Capability]], ...] = (
+            ("Python packages", probe_machine.probe_packages),
+            ("ptrace", probe_trace.probe_ptrace),
+            ("process memory", probe_trace.probe_memory),
+            ("seccomp notification", probe_trace.probe_seccomp),
+            ("embedded device", lambda: probe_machine.probe_embedded(self._launcher)),
+            ("terminal", probe_terminal),
+            ("attach", probe_trace.probe_attach),
+            ("processes", ProcessCollector().probe),
+            ("holders", HolderCollector().probe),
+            ("cgroups", CgroupCollector(list).probe),
+            ("uevents", probe_machine.probe_uevents),
+            ("disk space", probe_machine.probe_space),
+            ("kernel driver", probe_machine.probe_kernel_driver),
+            ("tracefs", probe_machine.probe_tracefs),
+            ("bcc", probe_machine.probe_bcc),
+            ("kernel headers", probe_machine.probe_headers),
+            ("BTF", probe_machine.probe_btf),
+        )
+        return (*(ask(name, probe) for name, probe in probes), *probe_machine.probe_tools())
+
+
+def ask(name: str, probe: Callable[[], Capability]) -> Capability:
+    """What a probe says; one that fails must not take the others with it."""
+    try:
+        return probe()
+    except Exception as error:
+        return Capability(
+            name, False, f"could not be tried: {type(error).__name__}: {error}", "please report it"
         )

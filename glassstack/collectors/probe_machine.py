@@ -139,12 +139,12 @@ def probe_uevents(run: Path = Path("/run")) -> Capability:
 def probe_space(state: Path | None = None) -> Capability:
     """Whether recordings have room where the state is kept."""
     place = state or platformdirs.user_state_path("glassstack")
-    existing = next(one for one in (place, *place.parents) if one.exists())
+    existing = next(one for one in (place, *place.parents) if os.path.exists(one))
     free = shutil.disk_usage(existing).free
     about = f"{free >> 20} MiB free for {place}"
-    if not os.access(existing, os.W_OK):
+    if not os.access(existing, os.W_OK, effective_ids=True):
         return Capability(
-            "disk space", False, f"{existing} is not writable", "set XDG_STATE_HOME to a folder that is"
+            "disk space", False, f"{place} can't be written", "set XDG_STATE_HOME to a folder that is"
         )
     if free < NEEDED_SPACE:
         return Capability("disk space", False, about, "make room, or set XDG_STATE_HOME")

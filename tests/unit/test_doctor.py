@@ -16,7 +16,7 @@ from glassstack.cli import doctor
 from glassstack.cli.columns import cells
 from glassstack.cli.doctor import Style, report
 from glassstack.collectors import probe_machine, probe_terminal, probe_trace
-from glassstack.collectors.capabilities import NEEDED, CapabilityCollector
+from glassstack.collectors.capabilities import NEEDED, CapabilityCollector, ask
 from glassstack.collectors.probe_terminal import probe_terminal as terminal
 from glassstack.model.entities import Capability
 
@@ -178,6 +178,27 @@ def test_space_is_looked_at_where_the_state_will_be(tmp_path: Path, monkeypatch:
     assert probe_machine.probe_space(tmp_path / "not/there/yet").ready
     monkeypatch.setattr(probe_machine, "NEEDED_SPACE", 1 << 62)
     assert not probe_machine.probe_space(tmp_path).ready
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+def test_a_home_that_is_closed_is_said(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o700)
+    os.seteuid(65534)
+    try:
+        found = probe_machine.probe_space(tmp_path / "closed/state")
+    finally:
+        os.seteuid(0)
+    assert (found.ready, found.why) == (False, f"{tmp_path}/closed/state can't be written")
+
+
+def test_a_probe_that_fails_takes_no_other_with_it() -> None:
+    def broken() -> Capability:
+        raise RuntimeError("boom")
+
+    found = ask("x", broken)
+    assert (found.name, found.ready) == ("x", False)
+    assert "RuntimeError: boom" in found.why
 
 
 def launcher(path: Path, body: str) -> Path:
