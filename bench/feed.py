@@ -22,7 +22,8 @@ from glassstack.model.events import Channels, Event, Mappings, Process, Syscall
 from glassstack.model.values import Source
 
 PID, DEVICE = 4242, "/dev/fakegpu0"
-BEATS = 50  # batches a second
+BEATS = 50  # times a second that events are made
+BATCH = 1000  # calls in one message, at most
 SUBMIT, WAIT = 0xC028FA08, 0xC018FA09
 
 
@@ -71,16 +72,18 @@ def make(rate: int, limit: int) -> None:
     """Writes events to stdout, in batches, on time; as fast as they are taken when they are not."""
     writer = WireWriter(sys.stdout.fileno())
     writer.write(stack(time.monotonic_ns()))
-    made, began = 0, time.monotonic()
+    made, moved, began = 0, 0, time.monotonic()
     while writer.check():
         time.sleep(1 / BEATS)
         due = min(int((time.monotonic() - began) * rate), made + max(1, rate // 4), limit or sys.maxsize)
         now = time.monotonic_ns()
-        batch: list[Event] = [call(number, now) for number in range(made, due)]
+        for start in range(made, due, BATCH):
+            batch: list[Event] = [call(number, now) for number in range(start, min(start + BATCH, due))]
+            writer.write(batch)
         made = max(made, due)
-        if batch and made // max(1, rate // 10) != (made - len(batch)) // max(1, rate // 10):
-            batch.append(channels(now, made // 2))
-        writer.write(batch)
+        if made and now - moved > 100_000_000:
+            writer.write([channels(now, made // 2)])
+            moved = now
 
 
 class CountingFeed:

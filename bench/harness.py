@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / "build" / "bin"
 GLASSSTACK = (sys.executable, "-m", "glassstack.cli.main")
 TIMEOUT = 300.0
+# Programs started from here find this checkout, installed or not.
+os.environ["PYTHONPATH"] = str(ROOT)
 
 
 class MissingError(Exception):
