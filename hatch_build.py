@@ -52,7 +52,7 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def _make(self, kmod: Path, out: str) -> None:
         done = subprocess.run(
-            ["make", "-C", str(kmod), f"OUT={out}", "WERROR="],
+            ["make", f"-j{os.cpu_count() or 1}", "-C", str(kmod), f"OUT={out}", "WERROR="],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -53,7 +53,10 @@ def _build(log: Path) -> None:
     with open(log.parent / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = subprocess.run(
-            ["make", "-C", str(ROOT / "kmod")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            ["make", f"-j{os.cpu_count() or 1}", "-C", str(ROOT / "kmod")],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
     log.write_text(done.stdout)
     if done.returncode:
