@@ -42,7 +42,8 @@ def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path = ROO
 def test_pip_install_into_a_clean_venv_gives_a_working_program(tmp_path: Path) -> None:
     venv = tmp_path / "venv"
     run(sys.executable, "-m", "venv", venv)
-    run(venv / "bin/python", "-I", "-m", "pip", "install", "--quiet", ROOT, env={"CFLAGS": "-O0", "PIP_NO_COMPILE": "1"})
+    quick = {"CFLAGS": "-O0", "PIP_NO_COMPILE": "1"}
+    run(venv / "bin/python", "-I", "-m", "pip", "install", "--quiet", ROOT, env=quick)
     assert run(venv / "bin/glassstack", "--version", cwd=tmp_path) == "glassstack 0.1.0\n"
     (package,) = venv.glob("lib/python3.*/site-packages/glassstack")
     native = package / "_native"
