@@ -63,11 +63,3 @@ def test_the_lower_floors_load_no_terminal_and_no_system_reader(package: str) ->
 def test_collectors_load_no_terminal_no_store_no_format() -> None:
     loaded = loaded_by(IMPORT_ALL.format(package="glassstack.collectors"))
     assert not loaded & {"textual", "rich", "glassstack.store", "glassstack.format", "bcc", "pyudev"}
-
-
-def test_panes_load_no_system_reader() -> None:
-    loaded = loaded_by(
-        IMPORT_ALL.format(package="glassstack.tui.panes")
-        + IMPORT_ALL.format(package="glassstack.tui.widgets")
-    )
-    assert not loaded & {"psutil", "ptrace", "pyudev", "glassstack.collectors", "glassstack.gpu"}
