@@ -108,12 +108,13 @@ def _starts(data: bytes, end: int) -> deque[int]:
     return found
 
 
-def decode_ring(ring: bytes, wptr: int, rptr: int) -> tuple[Packet, ...]:
+def decode_ring(ring: bytes, wptr: int, rptr: int, with_done: bool = True) -> tuple[Packet, ...]:
     """Packets around rptr and wptr of a whole ring, oldest first.
 
     Pending ones are walked from rptr on; of many the oldest and the newest are
     kept. Done ones can be told only from the start of the lap, a place where a
-    packet always begins: none, once wptr has come around and written over it.
+    packet always begins: none, once wptr has come around and written over it, or
+    ``with_done`` is false.
     """
     size = len(ring)
     if not size:
@@ -124,7 +125,7 @@ def decode_ring(ring: bytes, wptr: int, rptr: int) -> tuple[Packet, ...]:
         return (Packet(rptr % size, INVALID, 0, {"problem": why}, "pending"),)
     start, end = rptr % size, rptr % size + behind
     done: list[Packet] = []
-    if end <= size:
+    if with_done and end <= size:
         done = [_one(ring[:start], at, "done") for at in _starts(ring, start)]
     pending = list(walk(ring, start, min(end, size)))
     if end > size and not (pending and pending[-1].name == INVALID):

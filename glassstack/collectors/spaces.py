@@ -1,0 +1,111 @@
+"""The mmap space of a context as a process has it: read by offset, whatever way in is open.
+
+Owns the grouping of mappings into contexts and the choice between memory and
+the device's file. The offsets are the UAPI's.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from collections.abc import Mapping as MappingOf
+from pathlib import Path
+
+from glassstack.collectors.maps import Maps
+from glassstack.collectors.memory import DeviceFile, GoneError, Memory, UnreadableError
+from glassstack.model.entities import Mapping
+
+_FRESH_S = 0.05
+
+ContextIds = Callable[[], MappingOf[tuple[str, int], int]]
+"""(node, inode of the context's file) → the driver's id of the context."""
+
+
+class Space:
+    """One context: everything that a process has mapped of one open file.
+
+    Attributes:
+        context: the driver's id where known, else the inode of the file.
+    """
+
+    def __init__(
+        self, pid: int, mappings: tuple[Mapping, ...], context: int = 0, proc: Path = Path("/proc")
+    ) -> None:
+        first = mappings[0]
+        self.pid = pid
+        self.device = first.device
+        self.inode = first.inode
+        self.context = context or first.inode
+        self.mappings = mappings
+        self._memory = Memory(pid, proc)
+        embedded = first.path.startswith("/memfd:")
+        self._file = DeviceFile(pid, first.inode, proc) if embedded else None
+
+    def mapped(self, offset: int) -> Mapping | None:
+        """The mapping that has this offset."""
+        return next((m for m in self.mappings if m.offset <= offset < m.offset + m.size), None)
+
+    def rings(self) -> dict[int, Mapping]:
+        """The mapping of each channel's ring, from its start."""
+        starts = [m for m in self.mappings if m.channel is not None and m.offset % (1 << 20) == 0]
+        return {m.channel: m for m in starts if m.channel is not None}
+
+    def read(self, offset: int, size: int) -> bytes:
+        """A range of the space that the process has mapped.
+
+        Raises:
+            UnreadableError: with the reason; GoneError when the process has ended.
+        """
+        mapping = self.mapped(offset)
+        if mapping is None or offset + size > mapping.offset + mapping.size:
+            raise UnreadableError("the process has not mapped it")
+        try:
+            return self._memory.read(mapping.start + offset - mapping.offset, size)
+        except GoneError:
+            raise
+        except UnreadableError as error:
+            if self._file is None:
+                raise
+            try:
+                return self._file.read(offset, size)
+            except GoneError:
+                raise
+            except UnreadableError as other:
+                raise UnreadableError(f"{error}; {other}") from other
+
+
+def group(
+    pid: int, mappings: Iterable[Mapping], ids: MappingOf[tuple[str, int], int], proc: Path = Path("/proc")
+) -> list[Space]:
+    """The contexts among the mappings of a process."""
+    found: dict[tuple[str, int], list[Mapping]] = {}
+    for mapping in mappings:
+        if mapping.device:
+            found.setdefault((mapping.device, mapping.inode), []).append(mapping)
+    return [Space(pid, tuple(some), ids.get(key, 0), proc) for key, some in found.items()]
+
+
+class Spaces:
+    """Finds the contexts of processes; pollers that look at the same moment share one look."""
+
+    def __init__(self, proc: Path = Path("/proc"), ids: ContextIds = dict) -> None:
+        self._proc = proc
+        self._maps = Maps(proc)
+        self._ids = ids
+        self._seen: dict[int, tuple[float, list[Space]]] = {}
+
+    def of(self, pid: int) -> list[Space]:
+        """The contexts that a process has mapped.
+
+        Raises:
+            UnreadableError: with the reason; GoneError when the process has ended.
+        """
+        now = time.monotonic()
+        at, spaces = self._seen.get(pid, (-1.0, []))
+        if now - at > _FRESH_S:
+            self._seen.pop(pid, None)
+            spaces = group(pid, self._maps.read(pid), self._ids(), self._proc)
+            self._seen[pid] = (now, spaces)
+        return spaces
+
+    def keep(self, pids: Iterable[int]) -> None:
+        """Forgets every other process."""
+        self._seen = {pid: self._seen[pid] for pid in pids if pid in self._seen}
