@@ -98,7 +98,16 @@ class _Run:
                 self._learn(event)
             elif isinstance(event, Failed) and event.collector == "tracer":
                 self.failure = event
-        wanted = [event for event in batch if self._wants(event)]
+        first, follow, shown = self._first, self._follow, self._shown
+        wanted = [
+            event
+            for event in batch
+            if (
+                (follow or event.pid in first) and shown(event)
+                if isinstance(event, Syscall)
+                else follow or not isinstance(event, Process) or event.pid in first
+            )
+        ]
         for sink in list(self._sinks):
             self._guard(sink, partial(sink.write, wanted))
 
@@ -126,11 +135,6 @@ class _Run:
             self._launched = event.pid
         elif event.what == "exit" and event.tid == event.pid == self._launched:
             self.end = event
-
-    def _wants(self, event: Event) -> bool:
-        if isinstance(event, Syscall):
-            return (self._follow or event.pid in self._first) and self._shown(event)
-        return self._follow or not isinstance(event, Process) or event.pid in self._first
 
 
 def _pass_signals_on(tracer: Tracer, launched: bool) -> None:

@@ -35,7 +35,7 @@ def _names(text: str) -> Filter:
             )
     names = frozenset(word.lower() for word in words)
     numbers = frozenset(number for word in words if (number := _number(word)) is not None)
-    return lambda call: call.name.lower() in names or call.syscall in names or call.raw in numbers
+    return lambda call: call.syscall in names or call.name.lower() in names or call.raw in numbers
 
 
 def _one(expression: str) -> tuple[Filter | None, bool]:
@@ -67,4 +67,7 @@ def parse(expressions: Sequence[str]) -> tuple[Filter, bool]:
     """
     parsed = [_one(expression) for expression in expressions]
     filters = [matches for matches, _ in parsed if matches is not None]
-    return (lambda call: all(matches(call) for matches in filters)), any(wide for _, wide in parsed)
+    wide = any(any_file for _, any_file in parsed)
+    if len(filters) == 1:
+        return filters[0], wide
+    return (lambda call: all(matches(call) for matches in filters)), wide

@@ -1,6 +1,7 @@
 """A traced call as a line in the manner of strace. Pure."""
 
 import os
+from functools import lru_cache
 
 from glassstack.decoders.syscalls import OPENS
 from glassstack.format import fields, units
@@ -12,14 +13,15 @@ _RED, _DIM, _OFF = "\x1b[31m", "\x1b[2m", "\x1b[0m"
 _RAW_LABEL = "ioctl "
 
 
-def _errno_number(call: Syscall) -> str:
-    text = os.strerror(-call.ret) if -call.ret < 200 else "restarts after the signal"
-    return f"-1 {call.errno} ({text})"
+@lru_cache(maxsize=1024)
+def _failure(ret: int, errno: str) -> str:
+    text = os.strerror(-ret) if ret > -512 else "starts again after the signal"
+    return f"-1 {errno} ({text})"
 
 
 def _result(call: Syscall) -> str:
     if call.errno is not None:
-        return _errno_number(call)
+        return _failure(call.ret, call.errno)
     if call.syscall == "mmap":
         return hex(call.ret)
     if call.syscall in _GIVE_FD and call.device:
@@ -27,29 +29,35 @@ def _result(call: Syscall) -> str:
     return str(call.ret)
 
 
-def _arguments(call: Syscall) -> str:
+@lru_cache(maxsize=4096)
+def _head(syscall: str, name: str, fd: int | None, device: str) -> str:
+    """What comes before the fields: the same for most calls of a program."""
     parts = []
-    if call.syscall in OPENS:
-        pass
-    elif call.fd is not None:
-        parts.append(f"{call.fd}<{plain(call.device)}>" if call.device else str(call.fd))
-    if call.name != call.syscall:
-        parts.append(plain(call.name.removeprefix(_RAW_LABEL)))
-    text = fields.line(call.fields)
-    if text:
-        parts.append(text)
-    return ", ".join(parts)
+    if fd is not None and syscall not in OPENS:
+        parts.append(f"{fd}<{plain(device)}>" if device else str(fd))
+    if name != syscall:
+        parts.append(plain(name.removeprefix(_RAW_LABEL)))
+    return f"{syscall}({', '.join(parts)}"
+
+
+def _duration(ns: int) -> str:
+    # By far the most are some microseconds: units.duration is for the rest.
+    return f"<{ns / 1000:.1f}µs>" if 1000 <= ns < 1_000_000 else f"<{units.duration(ns).replace(' ', '')}>"
 
 
 def call_line(call: Syscall, color: bool = False) -> str:
     """``ioctl(3</dev/fakegpu0>, ALLOC, size=64KiB flags=0 handle=1) = 0 <13.2µs>``."""
-    duration = f"<{units.duration(call.dur_ns).replace(' ', '')}>"
-    head, result = f"{call.syscall}({_arguments(call)})", _result(call)
+    head = _head(call.syscall, call.name, call.fd, call.device)
+    if call.name.startswith(_RAW_LABEL) and len(call.fields) == 1:
+        head += f", {call.fields.get('arg', 0):#x}"
+    elif call.fields:
+        head += f"{'' if head.endswith('(') else ', '}{fields.line(call.fields)}"
+    result, duration = _result(call), _duration(call.dur_ns)
     if not color:
-        return f"{head} = {result} {duration}"
+        return f"{head}) = {result} {duration}"
     if call.errno is not None:
         result = f"{_RED}{result}{_OFF}"
-    return f"{head} = {result} {_DIM}{duration}{_OFF}"
+    return f"{head}) = {result} {_DIM}{duration}{_OFF}"
 
 
 def line(event: Event, prefix: bool, color: bool = False) -> str | None:

@@ -35,7 +35,7 @@ def _mapping(call: Call) -> Fields:
 
 
 def _opening(call: Call) -> Fields:
-    return path_fields(call[0], call[3], call[4].decode("utf-8", "replace"), call[6])
+    return path_fields(call[0], call[3], (call[4] or b"").decode("utf-8", "replace"), call[6])
 
 
 _FIELDS: dict[str, Callable[[Call], Fields]] = {
@@ -54,30 +54,33 @@ _FIELDS: dict[str, Callable[[Call], Fields]] = {
 }
 
 
-@cache
-def _label(request: int) -> str:
-    return ioc.label(request)
+_label = cache(ioc.label)
+_errno = cache(errno_name)
+_PTRACE = Source.PTRACE
 
 
 def fields_of(call: Call, device: str, after: bytes, ret: int) -> tuple[str, Fields]:
     """Name and fields of a call; ``after`` is the memory it has written, empty while it runs."""
-    if call[0] != "ioctl":
-        return call[0], _FIELDS[call[0]](call)
-    request = call[3][1] & 0xFFFFFFFF
-    if is_decoded(device, request):
-        return registry.decode_ioctl(device, request, call[4], after, call[6], ret)
-    return _label(request), {"arg": call[3][2]}
+    syscall, _, _, args, before, _, payload, _ = call
+    if syscall != "ioctl":
+        return syscall, _FIELDS[syscall](call)
+    if before is None:
+        return _label(args[1] & 0xFFFFFFFF), {"arg": args[2]}
+    return registry.decode_ioctl(device, args[1] & 0xFFFFFFFF, before, after, payload, ret)
 
 
 def event_of(done: Finished) -> Syscall:
     """The event that says it."""
     pid, tid, call, device, ret, since, until, after = done
-    failed = errno_name(ret) if ret < 0 else None
-    syscall, fd, args = call[0], call[2], call[3]
+    syscall, _, fd, args, _, _, _, _ = call
     name, fields = fields_of(call, device, after, ret)
     request = args[1] & 0xFFFFFFFF if syscall == "ioctl" else None
-    if syscall in OPENS and ret >= 0:
-        fd = ret
+    if ret < 0:
+        failed = _errno(ret) if ret >= -4095 else None
+    else:
+        failed = None
+        if syscall in OPENS:
+            fd = ret
     return Syscall(
-        since, Source.PTRACE, pid, tid, syscall, device, name, fields, ret, failed, until - since, fd, request
+        since, _PTRACE, pid, tid, syscall, device, name, fields, ret, failed, until - since, fd, request
     )

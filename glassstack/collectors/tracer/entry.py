@@ -12,6 +12,7 @@ from glassstack.collectors.tracer.kernel import read_memory, read_string
 from glassstack.collectors.tracer.nodes import may_be_node, node_of
 from glassstack.collectors.tracer.tracees import Call, Thread
 from glassstack.decoders import ioc
+from glassstack.decoders.fakegpu_uapi import IOC_TYPE
 from glassstack.decoders.syscalls import as_int
 
 Args = tuple[int, ...]
@@ -32,13 +33,15 @@ def _payload(tid: int, request: int, before: bytes) -> bytes:
 def ioctl(thread: Thread, args: Args) -> Call | None:
     """An ioctl: on a device, or any where all are wanted."""
     process = thread.process
-    fd = as_int(args[0])
-    device = process.device(thread.tid, fd)
+    fd = args[0] & 0xFFFFFFFF
+    device = process.fds.get(fd)
+    if device is None:
+        device = process.device(thread.tid, fd)
     if not device and not process.any_node:
         return None
     request = args[1] & 0xFFFFFFFF
-    if not is_decoded(device, request):
-        return ("ioctl", device, fd, args, b"", 0, b"", None)
+    if (request >> 8) & 0xFF != IOC_TYPE or not is_decoded(device, request):
+        return ("ioctl", device, fd, args, None, 0, b"", None)
     direction, _, _, size = ioc.split(request)
     before = read_memory(thread.tid, args[2], size) if direction & ioc.WRITE else b""
     after = size if direction & ioc.READ else 0
@@ -49,7 +52,7 @@ def mmap(thread: Thread, args: Args) -> Call | None:
     """A mapping of a device."""
     fd = as_int(args[4])
     device = "" if args[3] & abi.MAP_ANONYMOUS else thread.process.device(thread.tid, fd)
-    return ("mmap", device, fd, args, b"", 0, b"", _mapped) if device else None
+    return ("mmap", device, fd, args, None, 0, b"", _mapped) if device else None
 
 
 def _mapped(thread: Thread, call: Call, ret: int) -> str:
@@ -61,7 +64,7 @@ def _mapped(thread: Thread, call: Call, ret: int) -> str:
 def munmap(thread: Thread, args: Args) -> Call | None:
     """An unmapping of a range in which a device is mapped."""
     device = thread.process.mapped(thread.tid, args[0], args[0] + args[1])
-    return ("munmap", device, None, args, b"", 0, b"", _unmapped) if device else None
+    return ("munmap", device, None, args, None, 0, b"", _unmapped) if device else None
 
 
 def _unmapped(thread: Thread, call: Call, ret: int) -> str:
@@ -76,7 +79,7 @@ def close(thread: Thread, args: Args) -> Call | None:
     fd = as_int(args[0])
     device = thread.process.device(thread.tid, fd)
     thread.process.fds.pop(fd, None)
-    return ("close", device, fd, args, b"", 0, b"", _forget_fd) if device else None
+    return ("close", device, fd, args, None, 0, b"", _forget_fd) if device else None
 
 
 def _forget_fd(thread: Thread, call: Call, ret: int) -> str:
@@ -95,14 +98,14 @@ def close_range(thread: Thread, args: Args) -> Call | None:
     if not args[2] & abi.CLOSE_RANGE_CLOEXEC:
         for fd in [fd for fd in process.fds if first <= fd <= last]:
             del process.fds[fd]
-    return ("close_range", device, None, args, b"", 0, b"", None) if device else None
+    return ("close_range", device, None, args, None, 0, b"", None) if device else None
 
 
 def _duplicate(name: str) -> Handler:
     def enter(thread: Thread, args: Args) -> Call | None:
         fd = as_int(args[0])
         device = thread.process.device(thread.tid, fd)
-        return (name, device, fd, args, b"", 0, b"", _duplicated) if device else None
+        return (name, device, fd, args, None, 0, b"", _duplicated) if device else None
 
     return enter
 
@@ -114,7 +117,7 @@ def _duplicate_onto(name: str) -> Handler:
         device = process.device(thread.tid, fd) or process.device(thread.tid, target)
         if fd != target:
             process.fds.pop(target, None)
-        return (name, device, fd, args, b"", 0, b"", _duplicated) if device else None
+        return (name, device, fd, args, None, 0, b"", _duplicated) if device else None
 
     return enter
 
@@ -131,7 +134,7 @@ def fcntl(thread: Thread, args: Args) -> Call | None:
         return None
     fd = as_int(args[0])
     device = thread.process.device(thread.tid, fd)
-    return ("fcntl", device, fd, args, b"", 0, b"", _duplicated) if device else None
+    return ("fcntl", device, fd, args, None, 0, b"", _duplicated) if device else None
 
 
 def _open(name: str, path_at: int) -> Handler:
@@ -150,7 +153,7 @@ def _opened(thread: Thread, call: Call, ret: int) -> str:
     process = thread.process
     if ret < 0:
         # Nothing to ask: the path says whether a device was meant.
-        return node_of(call[4].decode("utf-8", "surrogateescape"), process.any_node)
+        return node_of((call[4] or b"").decode("utf-8", "surrogateescape"), process.any_node)
     process.fds.pop(ret, None)
     return process.device(thread.tid, ret)
 

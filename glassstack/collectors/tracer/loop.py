@@ -17,9 +17,10 @@ from glassstack.collectors.tracer.entry import Handler
 from glassstack.collectors.tracer.outbox import BATCH, Outbox
 from glassstack.collectors.tracer.stops import Stops
 from glassstack.collectors.tracer.tracees import Thread
+from glassstack.collectors.tracer.waiting import Waiter
 
 _INFO = ctypes.create_string_buffer(abi.SYSCALL_INFO_SIZE)
-_INFO_AT = ctypes.addressof(_INFO)
+_INFO_AT = ctypes.byref(_INFO)
 _OP = ctypes.c_ubyte.from_buffer(_INFO)
 _entry_of = struct.Struct("=24x7Q").unpack_from
 _return_of = struct.Struct("=24xq").unpack_from
@@ -57,12 +58,13 @@ class Loop:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _serve(self) -> None:
-        wait, ptrace, clock, due = kernel.wait, kernel.ptrace, time.monotonic_ns, self._due
+        ptrace, clock, due = kernel.ptrace, time.monotonic_ns, self._due
         threads, handle, enter, leave = self._stops.threads, self._stops.handle, self._enter, self._leave
         word = ctypes.c_int()
-        word_at = ctypes.addressof(word)
+        waiter = Waiter(ctypes.byref(word))
+        wait = waiter.wait
         while True:
-            tid = wait(-1, word_at, abi.WALL)
+            tid = wait()
             now = clock()
             if tid > 0:
                 status = word.value
@@ -78,6 +80,7 @@ class Loop:
                 return
             if due:
                 due.clear()
+                waiter.measure()
                 if not self._tick():
                     return
 

@@ -11,9 +11,9 @@ from glassstack.collectors.tracer.calls import Finished, event_of
 from glassstack.collectors.wire import WireWriter
 from glassstack.model.events import Event, Syscall
 
-HOLD_NS = 30_000_000
+HOLD_NS = 50_000_000
 """How long a finding waits for an earlier one of the device that is still being written."""
-BATCH = 256
+BATCH = 2000
 
 
 class Witness(Protocol):
@@ -55,7 +55,11 @@ class Outbox:
         if self._witness is None:
             self.wire.write(found)
             return
-        waiting = self._held + found + self._witness.read()
+        waiting = self._held + found
+        while witnessed := self._witness.read():
+            waiting += witnessed
+            if not everything:
+                break  # there may be more than fits one message; it comes with the next tick
         waiting.sort(key=end_of)
         if everything:
             ripe = len(waiting)

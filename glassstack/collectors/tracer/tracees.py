@@ -13,9 +13,9 @@ from glassstack.collectors.tracer.nodes import node_of
 Effect = Callable[["Thread", "Call", int], str]
 """Brings the tables up to date with a return value; gives the device, "" = no device call after all."""
 
-Call = tuple[str, str, int | None, tuple[int, ...], bytes, int, bytes, Effect | None]
-"""A call that was entered: syscall, device, fd, arguments, memory or path before the call, bytes to
-read again after it, payload, effect."""
+Call = tuple[str, str, int | None, tuple[int, ...], bytes | None, int, bytes, Effect | None]
+"""A call that was entered: syscall, device, fd, arguments, what they point to (``None``: not read), bytes
+of it to read again after the call, payload, effect."""
 
 
 class Process:
