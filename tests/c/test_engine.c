@@ -139,6 +139,28 @@ static void a_long_delay_gives_way(void)
 	fgpu_device_destroy(device);
 }
 
+static void a_delay_is_cut_short_when_others_wait(void)
+{
+	struct program *program;
+	struct ring a, b;
+	uint64_t begin;
+
+	device = device_new(0, 1);
+	program = gpu_open(device);
+	a = ring_new(program, 4096);
+	b = ring_new(program, 4096);
+	begin = fake_now;
+	ring_delay(&a, 10 * MS);
+	ring_delay(&b, 10 * MS);
+	ring_bell(&a);
+	ring_bell(&b);
+	CHECK_EQ(fgpu_engine_step(device), begin + 1 * MS);
+	fake_now = begin + 1 * MS;
+	CHECK_EQ(fgpu_engine_step(device), begin + 2 * MS);
+	program_close(program);
+	fgpu_device_destroy(device);
+}
+
 /* Fill every ring up with jobs that take `delay_ns`. */
 static void keep_busy(struct ring *rings, int count, uint64_t *seqno, uint64_t delay_ns)
 {
@@ -336,6 +358,7 @@ static void destroying_a_channel_drops_its_work(void)
 
 SUITE(test_engine, TEST(jobs_end_in_order_and_times_do_not_go_back),
       TEST(queued_is_when_the_doorbell_was_seen), TEST(a_delay_holds_the_engine),
-      TEST(a_long_delay_gives_way), TEST(contexts_share_small_jobs), TEST(contexts_share_delays),
-      TEST(time_is_shared_not_jobs), TEST(sleeping_earns_no_credit), TEST(a_step_is_bounded),
-      TEST(waits_end_when_they_should), TEST(destroying_a_channel_drops_its_work));
+      TEST(a_long_delay_gives_way), TEST(a_delay_is_cut_short_when_others_wait),
+      TEST(contexts_share_small_jobs), TEST(contexts_share_delays), TEST(time_is_shared_not_jobs),
+      TEST(sleeping_earns_no_credit), TEST(a_step_is_bounded), TEST(waits_end_when_they_should),
+      TEST(destroying_a_channel_drops_its_work));

@@ -1,4 +1,4 @@
-"""The device core's C tests: built with the sanitizers and run; a bounded fuzz run; a kernel-like build.
+"""The device core's C tests: under the sanitizers, a bounded fuzz run, a kernel-like build.
 
 Owns the wrapping only: what is checked is written in ``tests/c``. Needs a C
 compiler and make; the fuzz run needs clang with its fuzzer runtime.
@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from tests.support import ROOT
 
 SOURCES = ROOT / "tests" / "c"
@@ -63,6 +64,15 @@ def test_core_passes_its_own_tests_under_the_sanitizers(out: Path) -> None:
 
 def _tests_in_sources() -> int:
     return sum(path.read_text().count("TEST(") for path in SOURCES.glob("test_*.c"))
+
+
+def test_core_has_no_data_races(out: Path) -> None:
+    """Engine, programs and faults in threads of their own, watched by ThreadSanitizer."""
+    _make(out, "stress")
+    done = subprocess.run([out / "core-stress"], capture_output=True, text=True, timeout=120)
+    if "unexpected memory mapping" in done.stderr:
+        pytest.skip("this ThreadSanitizer does not know the kernel's address layout: newer gcc")
+    assert done.returncode == 0, done.stderr[:3000]
 
 
 def test_core_builds_as_a_kernel_would_build_it(out: Path) -> None:
