@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import random
 import struct
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 
 from glassstack.collectors.witness import Witness
 from glassstack.decoders import fakegpu
+from glassstack.model.codec import encode_line
 from glassstack.model.events import Channels, Dropped, Failed, Log, Syscall
 from glassstack.model.values import Source
 
@@ -270,3 +272,27 @@ def test_the_descriptor_is_for_the_device_to_inherit(witness: Witness) -> None:
 def test_a_size_that_is_no_power_of_two_is_refused() -> None:
     with pytest.raises(ValueError, match="power of two"):
         Witness(size=5000)
+
+
+def test_random_bytes_never_raise_and_never_hang(witness: Witness, device: Device) -> None:
+    chance = random.Random(23)
+    for _ in range(300):
+        body = chance.randbytes(chance.randrange(0, 400))
+        device.write(chance.randrange(6), body, ts=chance.getrandbits(64), device=chance.getrandbits(16))
+    events = witness.read()
+    assert len(events) > 50
+    for event in events:
+        encode_line(event)
+
+
+def test_a_ring_of_noise_ends_in_a_failure() -> None:
+    for seed in range(23):
+        witness = Witness(size=1 << 16, machine="x86_64")
+        noise = random.Random(seed).randbytes(1 << 16)
+        device = Device(witness.fd, 1 << 16)
+        device.overwrite(4096, noise)
+        device.overwrite(24, struct.pack("<Q", 1 << 16))
+        assert any(isinstance(event, Failed) for event in witness.read())
+        assert witness.read() == []
+        witness.close()
+        witness.close()
