@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from glassstack.collectors.identity import Identities, pids, read_bytes, read_stat
+from glassstack.collectors.maps import classify
 from glassstack.model.entities import Capability, Holder
 from glassstack.model.events import Event, Holders
 from glassstack.model.values import Source
@@ -42,6 +43,12 @@ def device_of(path: str) -> str:
     if embedded:
         return f"/dev/{embedded[1]}"
     return path if _NODE.fullmatch(path) else ""
+
+
+def _part(device: str, offset: int) -> str:
+    """What the device memory at that offset is: "doorbell", "ring 1", "buffer" …"""
+    what, channel = classify(device, offset)
+    return what if channel is None else f"{what} {channel}"
 
 
 class HolderCollector:
@@ -120,7 +127,7 @@ class HolderCollector:
             if device:
                 count[device] = count.get(device, 0) + 1
                 if count[device] <= MAX_MAPPINGS:
-                    yield _Hit(device, "mapping", f"{parts[0]} {parts[1]} offset 0x{int(parts[2], 16):x}")
+                    yield _Hit(device, "mapping", f"{parts[0]} {parts[1]} {_part(device, int(parts[2], 16))}")
         for device, number in count.items():
             if number > MAX_MAPPINGS:
                 yield _Hit(device, "mapping", f"{number - MAX_MAPPINGS} more mappings")

@@ -78,7 +78,7 @@ def test_descriptors_and_mappings(proc: Proc) -> None:
     assert [(h.pid, h.device, h.how, h.detail) for h in holders] == [
         (7, "/dev/fakegpu0", "fd", "fd 5 r"),
         (7, "/dev/nvidiactl", "fd", "fd 12 r"),
-        (8, "/dev/fakegpu1", "mapping", "7f0000000000-7f0000001000 rw-s offset 0x1000"),
+        (8, "/dev/fakegpu1", "mapping", "7f0000000000-7f0000001000 rw-s fence"),
     ]
     first = holders[0]
     assert (first.command, first.ns_pid, first.container) == ("app --flag", 3, "docker:abababababab")

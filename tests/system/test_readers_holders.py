@@ -99,7 +99,7 @@ def test_a_mapping_holds_after_close(programs: list[subprocess.Popen[str]]) -> N
     pid = programs[list(PROGRAMS).index("mapping kept after close")].pid
     (holder,) = ours([pid])
     assert (holder.how, holder.device) == ("mapping", "/dev/fakegpu3")
-    assert holder.detail.endswith("rw-s offset 0x0")
+    assert holder.detail.endswith("rw-s doorbell")
 
 
 def test_commands_show_them(programs: list[subprocess.Popen[str]]) -> None:
