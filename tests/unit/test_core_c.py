@@ -17,8 +17,8 @@ import pytest
 from tests.support import ROOT
 
 SOURCES = ROOT / "tests" / "c"
-FUZZ_RUNS = 20_000
-FUZZ_SECONDS = 15
+FUZZ_RUNS = 100_000
+FUZZ_SECONDS = 12
 
 
 def _make(out: Path, *targets: str) -> None:
@@ -86,7 +86,7 @@ def test_core_survives_a_bounded_fuzz_run(out: Path) -> None:
     if missing := _fuzzer_missing():
         pytest.skip(missing)
     _make(out, "fuzz")
-    work = out / "fuzz"
+    work = out / "fuzz-run"
     work.mkdir()
     limits = [f"-runs={FUZZ_RUNS}", f"-max_total_time={FUZZ_SECONDS}", "-max_len=2048", "-timeout=10"]
     done = subprocess.run(
