@@ -18,7 +18,7 @@ from tests.support import ROOT
 
 SOURCES = ROOT / "tests" / "c"
 FUZZ_RUNS = 100_000
-FUZZ_SECONDS = 12
+FUZZ_SECONDS = 8
 
 
 def _make(out: Path, *targets: str) -> None:
