@@ -105,7 +105,7 @@ class Screen:
             units.size((c.wptr - c.rptr) % 2**32) if c.ring_size else "-",
             f"{units.duration(max(0, ts - c.done_ns))} ago" if c.done_ns else "-",
             f"Xid {c.error}" if c.error else "ok",
-            c.device,
+            c.device.removeprefix("/dev/"),
             str(c.context),
         )
 

@@ -4,6 +4,7 @@ Owns what happens when a watched process ends or can't be looked into.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -84,4 +85,6 @@ class Watched:
         """What the search could not see, as lines to show."""
         if not self.unreadable:
             return []
-        return ["", f"{self.unreadable} processes could not be looked into; root can see them"]
+        who = "1 process" if self.unreadable == 1 else f"{self.unreadable} processes"
+        remedy = "; root sees more" if os.geteuid() else ""
+        return ["", f"{who} could not be looked into{remedy}"]
