@@ -16,8 +16,10 @@ from glassstack import __version__
 from glassstack.cli.columns import cells
 from glassstack.cli.errors import MISSING, OK
 from glassstack.collectors.capabilities import NEEDED, CapabilityCollector
+from glassstack.collectors.probe_machine import Absent
 from glassstack.collectors.probe_terminal import utf8_locale
 from glassstack.format.text import plain
+from glassstack.gpu.artifacts import Artifacts, MissingArtifactError
 from glassstack.model.codec import encode_line
 from glassstack.model.entities import Capability
 from glassstack.model.events import Capabilities
@@ -43,11 +45,12 @@ def run(args: argparse.Namespace) -> int:
     return OK if all(one.ready for one in event.capabilities if one.name in NEEDED) else MISSING
 
 
-def find_launcher() -> Path | None:
-    """The embedded device's launcher: beside an installed package, or built in the checkout."""
-    package = Path(__file__).resolve().parent.parent
-    places = (package / "_native" / "bin", package.parent / "build" / "bin")
-    return next((place / "fakegpu-run" for place in places if (place / "fakegpu-run").exists()), None)
+def find_launcher() -> Path | Absent:
+    """The embedded device's launcher, or why there is none."""
+    try:
+        return Artifacts().bin("fakegpu-run")
+    except MissingArtifactError as error:
+        return Absent(error.cause, error.remedy)
 
 
 class Style:

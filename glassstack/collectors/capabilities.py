@@ -11,6 +11,7 @@ from pathlib import Path
 from glassstack.collectors import probe_machine, probe_trace
 from glassstack.collectors.cgroup import CgroupCollector
 from glassstack.collectors.holders import HolderCollector
+from glassstack.collectors.probe_machine import Absent
 from glassstack.collectors.probe_terminal import probe_terminal
 from glassstack.collectors.processes import ProcessCollector
 from glassstack.model.entities import Capability
@@ -25,12 +26,12 @@ class CapabilityCollector:
     """Asks all probes once.
 
     Args:
-        launcher: the embedded device's fakegpu-run, None where it was not found.
+        launcher: the embedded device's fakegpu-run, or why there is none.
     """
 
     name = "capabilities"
 
-    def __init__(self, launcher: Path | None, period: float = 3600.0) -> None:
+    def __init__(self, launcher: Path | Absent, period: float = 3600.0) -> None:
         self.period = period
         self._launcher = launcher
 

@@ -12,6 +12,7 @@ import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import platformdirs
 
@@ -24,6 +25,13 @@ _RUN_TIMEOUT = 10.0
 _NETLINK_KOBJECT_UEVENT = 15
 
 
+class Absent(NamedTuple):
+    """Stands for a program that was not found."""
+
+    why: str
+    remedy: str
+
+
 def probe_packages() -> Capability:
     """The Python packages that glassstack stands on."""
     absent = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
@@ -32,21 +40,17 @@ def probe_packages() -> Capability:
     return Capability("Python packages", True, f"Python {platform.python_version()}")
 
 
-def probe_embedded(launcher: Path | None) -> Capability:
+def probe_embedded(launcher: Path | Absent) -> Capability:
     """Runs a program that does nothing on the embedded device."""
     name = "embedded device"
-    if launcher is None or not os.access(launcher, os.X_OK):
-        if shutil.which("make") and shutil.which(os.environ.get("CC", "cc")):
-            return Capability(name, False, "its programs are not built yet", "make -C kmod")
-        return Capability(
-            name, False, "its programs are not built, no C compiler", "apt-get install -y gcc make libc6-dev"
-        )
+    if isinstance(launcher, Absent):
+        return Capability(name, False, launcher.why, launcher.remedy)
     try:
         done = subprocess.run(
             [launcher, "--", "true"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_RUN_TIMEOUT
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Capability(name, False, f"{launcher}: {error}", "make -C kmod clean all")
+        return Capability(name, False, f"{launcher}: {error}", "build it again")
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
         why = lines[-1] if lines else f"ended with status {done.returncode}"

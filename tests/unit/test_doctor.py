@@ -215,8 +215,8 @@ def test_the_embedded_device_is_tried_out(tmp_path: Path, monkeypatch: pytest.Mo
     assert (broken.ready, broken.why) == (False, "no seccomp")
     monkeypatch.setattr(probe_machine, "_RUN_TIMEOUT", 0.05)
     assert "timed out" in probe_machine.probe_embedded(launcher(tmp_path / "c", "exec sleep 60")).why
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert "apt-get install" in probe_machine.probe_embedded(None).remedy
+    absent = probe_machine.probe_embedded(probe_machine.Absent("not built", "make build"))
+    assert (absent.ready, absent.why, absent.remedy) == (False, "not built", "make build")
 
 
 def test_tools_name_their_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
