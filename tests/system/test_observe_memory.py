@@ -83,6 +83,24 @@ def test_the_devices_file_says_the_same(child: Program) -> None:
         file.read(0x1000, 4096)
 
 
+def test_the_devices_file_serves_where_memory_is_shut(
+    child: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shut(self: Memory, address: int, size: int) -> bytes:
+        raise UnreadableError("no permission")
+
+    monkeypatch.setattr(Memory, "read", shut)
+    child.ask("run", 23)
+    told = [event for event in channels(child).sample() if isinstance(event, Channels)]
+    assert [c.jobs for event in told for c in event.channels] == [23]
+    child.ask("drop")
+    (event,) = channels(child).sample()
+    assert isinstance(event, Channels)
+    assert event.missing == (
+        "doorbells and fences: no permission; the process has closed its descriptor of the device"
+    )
+
+
 def test_channels_advance_with_the_program(child: Program) -> None:
     poller = channels(child)
     (idle, _) = poller.sample()
