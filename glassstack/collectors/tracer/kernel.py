@@ -75,7 +75,7 @@ def read_memory(tid: int, address: int, size: int) -> bytes:
     _remote.base = address
     got: int = _readv(tid, _local_at, 1, _remote_at, 1, 0)
     if got > 0:
-        return _buffer[:got]
+        return _buffer[:got]  # type: ignore[return-value]  # a slice of a char array is bytes
     if ctypes.get_errno() == errno.ESRCH:
         return b""
     return _read_file(tid, address, size)
