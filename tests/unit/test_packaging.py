@@ -46,9 +46,10 @@ def test_pip_install_into_a_clean_venv_gives_a_working_program(tmp_path: Path) -
     run(venv / "bin/python", "-I", "-m", "pip", "install", "--quiet", ROOT, env=quick)
     assert run(venv / "bin/glassstack", "--version", cwd=tmp_path) == "glassstack 0.1.0\n"
     (package,) = venv.glob("lib/python3.*/site-packages/glassstack")
-    native = package / "_native"
-    assert os.access(native / "bin/fakegpud", os.X_OK)
-    output = run(native / "bin/fakegpu-run", native / "bin/fakegpu-vectoradd", cwd=tmp_path)
+    find = "from glassstack.gpu.artifacts import Artifacts; print(Artifacts().bin('fakegpu-run'))"
+    launcher = run(venv / "bin/python", "-I", "-c", find, cwd=tmp_path).strip()
+    assert launcher == str(package / "_native/bin/fakegpu-run")
+    output = run(launcher, package / "_native/bin/fakegpu-vectoradd", cwd=tmp_path)
     assert output.strip(), "the workload on the embedded GPU said nothing"
 
 
