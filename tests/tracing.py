@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
 from tests.support import ROOT
 
 TIMEOUT = 60
@@ -43,11 +44,13 @@ def build(source: str, folder: Path) -> Path:
         pytest.skip("no C compiler: apt-get install gcc libc6-dev")
     program = folder / Path(source).stem
     path = ROOT / "tests" / "system" / source
-    subprocess.run([compiler, "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program, path], check=True)
+    subprocess.run(
+        [compiler, "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", program, path], check=True
+    )
     return program
 
 
-def trace(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+def trace(*words: str | Path | int, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs `glassstack trace WORDS…` to its end."""
     command = [*GLASSSTACK, "trace", *map(str, words)]
     return subprocess.run(
@@ -55,7 +58,7 @@ def trace(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str
     )
 
 
-def start(*words: str | Path, **options: Any) -> subprocess.Popen[str]:
+def start(*words: str | Path | int, **options: Any) -> subprocess.Popen[str]:
     """Starts `glassstack trace WORDS…`; the caller ends it."""
     command = [*GLASSSTACK, "trace", *map(str, words)]
     return subprocess.Popen(command, env=environment(), text=True, **options)
@@ -91,7 +94,20 @@ def strace_by_thread(program: Sequence[str | Path], folder: Path, devices: str) 
     output = folder / "strace.txt"
     calls = "ioctl,open,openat,mmap,munmap,close,dup,dup2,dup3,fcntl"
     subprocess.run(
-        ["strace", "-f", "-y", "-X", "raw", "-e", f"trace={calls}", "-e", "signal=none", "-o", output, *program],
+        [
+            "strace",
+            "-f",
+            "-y",
+            "-X",
+            "raw",
+            "-e",
+            f"trace={calls}",
+            "-e",
+            "signal=none",
+            "-o",
+            output,
+            *program,
+        ],
         check=False,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -113,7 +129,9 @@ def _parse(lines: list[str], devices: re.Pattern[str]) -> dict[int, list[Seen]]:
         found = _LINE.match(line)
         if not found:
             continue
-        paths = [path for path in _PATHS.findall(f"{found['args']}<{found['gives']}>") if devices.fullmatch(path)]
+        paths = [
+            path for path in _PATHS.findall(f"{found['args']}<{found['gives']}>") if devices.fullmatch(path)
+        ]
         at = found["args"].split(",")[0]
         if found["call"] == "munmap" and at in mapped:
             paths = [mapped[at]]

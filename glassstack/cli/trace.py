@@ -13,10 +13,11 @@ from pathlib import Path
 
 from glassstack.cli.errors import FAILED, LAUNCH_FAILED, NOT_EXECUTABLE, NOT_FOUND, OK, USAGE, CommandError
 from glassstack.cli.trace_filter import Filter, parse
-from glassstack.cli.trace_gpu import GPUS, runner
+from glassstack.cli.trace_gpu import runner
 from glassstack.cli.trace_sinks import CountSink, JsonSink, Sink, TextSink, open_recording, open_text
 from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.tracer.spawn import Tracer
+from glassstack.gpu.choose import CHOICES
 from glassstack.model.events import Event, Failed, Process, Syscall
 from glassstack.store.recording import SUFFIX, RecordingError
 
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="NDJSON on stdout")
     parser.add_argument("--plain", action="store_true", help="no colours on a terminal")
     parser.add_argument("--all-ioctls", action="store_true", help="every ioctl, and calls on all of /dev")
-    parser.add_argument("--gpu", choices=GPUS, default="auto", help="which GPU the program gets")
+    parser.add_argument("--gpu", choices=CHOICES, default="auto", help="which GPU the program gets")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="program to run")
 
 

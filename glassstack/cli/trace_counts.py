@@ -55,15 +55,16 @@ class Counts:
     """All rows by name."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, Counted] = {}
+        self.rows: dict[str, Counted] = {}
+        """By name of the call."""
 
     def add(self, call: Syscall) -> None:
         """Counts a call under its decoded name."""
-        self._rows.setdefault(call.name, Counted()).add(call)
+        self.rows.setdefault(call.name, Counted()).add(call)
 
     def lines(self) -> list[str]:
         """The table, slowest in sum first, with a line of totals."""
-        rows = sorted(self._rows.items(), key=lambda item: -item[1].total_ns)
+        rows = sorted(self.rows.items(), key=lambda item: -item[1].total_ns)
         whole = sum(row.total_ns for _, row in rows) or 1
         cells = [
             (

@@ -13,6 +13,7 @@ import signal
 from collections.abc import Sequence
 
 from glassstack.collectors.tracer import abi, kernel
+from glassstack.collectors.tracer.environ import environment
 
 _RESET = (
     signal.SIGINT,
@@ -129,6 +130,7 @@ def _child(
 ) -> None:
     """The forked child; never returns."""
     try:
+        environ = environment()
         for number, disposition in dispositions.items():
             signal.signal(number, disposition)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores these two
@@ -140,7 +142,7 @@ def _child(
         kernel.prctl(abi.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         if kernel.syscall(nr_seccomp, abi.SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(fprog)) != 0:
             raise OSError(ctypes.get_errno(), "seccomp")
-        os.execv(path, list(command))
+        os.execve(path, list(command), environ)
     except OSError as error:
         os.write(failure, (error.errno or errno.EIO).to_bytes(4, "little"))
     finally:
@@ -177,7 +179,7 @@ def launch_embedded(
         child = os.posix_spawn(
             runner[0],
             words,
-            os.environ,
+            environment(),
             setsigdef=[number for number, old in dispositions.items() if old == signal.SIG_DFL]
             + [signal.SIGPIPE, signal.SIGXFSZ],
         )

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import IO
 
+from glassstack.collectors.tracer.environ import environment
 from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.wire import WireReader
 from glassstack.model.events import Event
@@ -28,18 +29,6 @@ def _words(options: Options, wire_fd: int) -> list[str]:
     if options.any_node:
         words.append("--any-node")
     return [*words, "--", *options.command] if options.command else words
-
-
-def environment() -> dict[str, str]:
-    """What this process was started with, without what Python itself adds to it (PEP 538)."""
-    environ = dict(os.environ)
-    try:
-        original = Path("/proc/self/environ").read_bytes()
-    except OSError:
-        return environ
-    if not any(line.startswith(b"LC_CTYPE=") for line in original.split(b"\0")):
-        environ.pop("LC_CTYPE", None)
-    return environ
 
 
 class Tracer:
