@@ -50,7 +50,7 @@ struct fgpu_witness_record {
 	uint32_t size; /* bytes with this header and padding, a multiple of 8 */
 	uint16_t type;
 	uint16_t device; /* minor; 255 = control node, 256 = fakegpu-uvm */
-	uint64_t ts; /* CLOCK_MONOTONIC ns */
+	uint64_t ts;	 /* CLOCK_MONOTONIC ns */
 };
 
 /**
