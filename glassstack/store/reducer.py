@@ -119,7 +119,7 @@ def _log(state: State, event: ev.Log) -> None:
 
 
 def _cgroups(state: State, event: ev.Cgroups) -> None:
-    state.cgroups[event.pid] = CgroupView(event.own, event.tree, event.missing)
+    state.cgroups[event.pid] = CgroupView(event.own, event.tree, event.missing, event.partial)
 
 
 def _holders(state: State, event: ev.Holders) -> None:

@@ -47,11 +47,12 @@ class Tracked:
 
 @dataclass(frozen=True)
 class CgroupView:
-    """The cgroups of one process, root first; ``missing`` says why there are none."""
+    """The cgroups of one process, root first; ``missing`` and ``partial`` as in the Cgroups event."""
 
     own: str
     tree: tuple[Cgroup, ...]
     missing: str = ""
+    partial: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""The screen. Draws snapshots; starts nothing, reads no files, knows no collectors."""

@@ -1,0 +1,31 @@
+"""Who a pid is, out of a snapshot. Pure."""
+
+from collections.abc import Iterable
+
+from glassstack.store.snapshot import Snapshot
+
+
+def command_name(command: str) -> str:
+    """The program's name of a command line: ``train`` of ``/opt/train --steps 5``."""
+    return command.split(" ")[0].rpartition("/")[2]
+
+
+def process_name(s: Snapshot, pid: int) -> str:
+    """``train 812``, or ``pid 812`` when nobody said what it runs."""
+    for tracked in s.tracked:
+        if tracked.pid == pid and tracked.command:
+            return f"{command_name(tracked.command)} {pid}"
+    for process in s.processes or ():
+        if process.pid == pid:
+            return f"{process.name} {pid}"
+    return f"pid {pid}"
+
+
+def is_ended(s: Snapshot, pid: int) -> bool:
+    """True when a traced process is gone."""
+    return any(t.pid == pid and t.ended for t in s.tracked)
+
+
+def living_first(s: Snapshot, pids: Iterable[int]) -> list[int]:
+    """The pids, those that ended last."""
+    return sorted(pids, key=lambda pid: (is_ended(s, pid), pid))

@@ -1,0 +1,122 @@
+"""Home: the stack itself, one row per layer, the last minute below it, and the newest calls."""
+
+from collections.abc import Sequence
+
+from glassstack.format import units
+from glassstack.store.snapshot import SECONDS, Snapshot
+from glassstack.store.stack import Layer, layers
+from glassstack.tui import callrow
+from glassstack.tui.draw import Cell, Column, Row, Span, Table, blank, fit, row, rule, spark_rows, wrap
+from glassstack.tui.pane import Drawing, Pane, View
+from glassstack.tui.quiet import sentence
+
+WIDE = 112
+HEALTH: dict[str, Span] = {
+    "ok": ("● ok", "ok"),
+    "idle": ("○ idle", "dim"),
+    "warning": ("◐ warning", "warn"),
+    "broken": ("✗ broken", "bad"),
+    "unknown": ("· unknown", "dim"),
+}
+BRACES = {"app": "┌", "runtime": "│", "umd": "└", "boundary": "╌", "kmd": "┌", "device": "└"}
+OPENS = {
+    "app": "processes",
+    "runtime": "maps",
+    "umd": "maps",
+    "boundary": "calls",
+    "kmd": "log",
+    "device": "fences",
+}
+_COLUMNS = (
+    Column("layer", 12),
+    Column("health", 10),
+    Column("version", 14),
+    Column("per second", 28),
+    Column("last error, or state", needs=WIDE),
+    Column("source", 13),
+)
+_NARROW = (*_COLUMNS[:2], Column("version", 12), Column("per second"), *_COLUMNS[4:])
+
+
+def _rates(layer: Layer) -> list[Span]:
+    spans: list[Span] = []
+    for label, value in layer.rates:
+        spans += [(units.rate(value), "strong" if value else ""), (f" {label.removesuffix('/s')}  ", "dim")]
+    return spans or [("", "")]
+
+
+def _said(layer: Layer) -> Span:
+    """The layer's last error; else its state, and why it can't be seen."""
+    if layer.last_error:
+        return (layer.last_error, "bad" if layer.health == "broken" else "warn")
+    why = layer.source.partition(": ")[2]
+    return ("; ".join(text for text in (layer.detail, why) if text), "dim")
+
+
+def stack_rows(found: Sequence[Layer], width: int) -> tuple[Row, list[Row]]:
+    """Column titles and a row per layer; on narrow screens a second line has the words."""
+    wide = width >= WIDE
+    table = Table(_COLUMNS if wide else _NARROW, width)
+    rows: list[Row] = []
+    for layer in found:
+        brace = BRACES.get(layer.key, " ")
+        cells: list[Cell] = [
+            [(f"{brace} ", "rule"), (layer.title, "strong")],
+            HEALTH.get(layer.health, (layer.health, "")),
+            layer.version or "-",
+            _rates(layer),
+            _said(layer),
+            (layer.source.partition(":")[0], "dim"),
+        ]
+        rows.append(table.row(cells, key=("layer", layer.key), data=layer))
+        text, style = _said(layer)
+        if not wide and text:
+            side = "│" if brace in "┌│" else " "
+            rows.append(row((f"{side}   ", "rule"), (fit(text, width - 4).rstrip(), style)))
+    return table.head(), rows
+
+
+def minute_rows(s: Snapshot, width: int, high: int) -> list[Row]:
+    """Calls flat next to doorbells and jobs racing: three curves on one scale."""
+    r = s.rates
+    series = (("ioctls", r.ioctls, "quiet"), ("doorbells", r.doorbells, "busy"), ("jobs", r.jobs, "busy"))
+    columns = min(SECONDS, width - 20)
+    top = max((max(values[-columns:], default=0) for _, values, _ in series), default=0)
+    title = f"last minute, per second; full height is {units.count(top)}" if top else "last minute"
+    rows = [rule(title, width)]
+    for label, values, style in series:
+        lines = spark_rows(values, columns, top, high)
+        now = units.count(values[-1]) if values else "-"
+        for index, line in enumerate(lines):
+            last = index == len(lines) - 1
+            name, number = (fit(label, 10), fit(now, 7, right=True)) if last else (" " * 10, "")
+            rows.append(row((f"{name} ", "label"), (line, style), (f" {number}", "strong")))
+    return rows
+
+
+class StackPane(Pane):
+    """One row per layer; the broken one stands out. Enter opens the pane of the layer."""
+
+    PERIOD = 1.0
+
+    def draw(self, view: View) -> Drawing:
+        s, width = view.snapshot, view.width
+        head, rows = stack_rows(layers(s), width)
+        if view.height >= 24:
+            rows.append(blank())
+        rows += minute_rows(s, width, 3 if view.height >= 38 else 1)
+        lesson = sentence(s)
+        if lesson:
+            rows += [row((line, "accent")) for line in wrap(lesson, min(width, 118))]
+        left = view.height - 1 - len(rows) - 1
+        if left >= 2:
+            rows += [rule("newest calls", width)]
+            calls = callrow.newest(s, width, left)
+            rows += calls or [row(("none yet", "dim"))]
+        return Drawing([head], rows)
+
+    def enter(self, row: Row) -> None:
+        if isinstance(row.data, Layer):
+            self.post_message(self.Goto(OPENS[row.data.key]))
+        else:
+            super().enter(row)
