@@ -26,6 +26,7 @@ __attribute__((noreturn, format(printf, 1, 2))) void usage(const char *format, .
  */
 void stop_on_signals(void);
 bool stopping(void);
+void wait_for_stop(void); /* sleeps until stopping() */
 
 /* Paces a loop: returns at start + n * period; at once with @rate_hz 0. False once stopping. */
 bool pace(uint64_t start_ns, uint64_t n, uint64_t rate_hz);

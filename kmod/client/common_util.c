@@ -69,6 +69,20 @@ bool stopping(void)
 	return stop;
 }
 
+/* The signals are blocked but while it sleeps, or one could come just before. */
+void wait_for_stop(void)
+{
+	sigset_t signals, before;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	while (!stop)
+		sigsuspend(&before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 bool pace(uint64_t start_ns, uint64_t n, uint64_t rate_hz)
 {
 	uint64_t at;

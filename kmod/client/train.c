@@ -5,7 +5,9 @@
  * that once it runs no syscall is made but the sleep between steps (none at
  * all with --rate 0).
  *
- *	fakegpu-train [--rate HZ] [--steps N] [--seconds S] [--count N] [-v]
+ *	fakegpu-train [--rate HZ] [--steps N] [--seconds S] [--count N] [--stay] [-v]
+ *
+ * With --stay it keeps the device when its steps are done, until a signal.
  */
 #include <getopt.h>
 #include "common_cuda.h"
@@ -13,13 +15,10 @@
 #define BLOCK 256
 
 static const struct option options[] = {
-	{"rate", required_argument, NULL, 'r'},
-	{"steps", required_argument, NULL, 's'},
-	{"seconds", required_argument, NULL, 't'},
-	{"count", required_argument, NULL, 'c'},
-	{"verbose", no_argument, NULL, 'v'},
-	{"help", no_argument, NULL, 'h'},
-	{0},
+	{"rate", required_argument, NULL, 'r'},	   {"steps", required_argument, NULL, 's'},
+	{"seconds", required_argument, NULL, 't'}, {"count", required_argument, NULL, 'c'},
+	{"stay", no_argument, NULL, 'k'},	   {"verbose", no_argument, NULL, 'v'},
+	{"help", no_argument, NULL, 'h'},	   {0},
 };
 
 /**
@@ -28,6 +27,7 @@ static const struct option options[] = {
  * @steps: how many, 0 = until told to stop
  * @seconds: for how long, 0 = until told to stop
  * @count: elements of each vector
+ * @stay: keep the device afterwards
  * @verbose: a line every @report steps
  * @report: steps between lines
  * @a: device memory, filled anew each step
@@ -40,6 +40,7 @@ struct job {
 	uint64_t steps;
 	uint64_t seconds;
 	uint32_t count;
+	bool stay;
 	bool verbose;
 	uint64_t report;
 	void *a, *b, *c;
@@ -144,10 +145,12 @@ int main(int argc, char **argv)
 			job.seconds = number_argument("--seconds", optarg, 1, 1000000000);
 		else if (option == 'c')
 			job.count = (uint32_t)number_argument("--count", optarg, 1, 1 << 28);
+		else if (option == 'k')
+			job.stay = true;
 		else if (option == 'v')
 			job.verbose = true;
 		else
-			usage("[--rate HZ] [--steps N] [--seconds S] [--count N] [-v]");
+			usage("[--rate HZ] [--steps N] [--seconds S] [--count N] [--stay] [-v]");
 	}
 	if (optind < argc)
 		usage("takes no argument '%s'", argv[optind]);
@@ -155,9 +158,11 @@ int main(int argc, char **argv)
 	set_up(&job);
 	steps = run(&job);
 	code = steps ? verify(&job, steps) : EXIT_OK;
-	CUDA_CHECK(fcudaStreamDestroy(job.stream));
-	CUDA_CHECK(fcudaDeviceReset());
 	if (!code)
 		printf("%llu steps, last one verified\n", (unsigned long long)steps);
+	if (job.stay)
+		wait_for_stop();
+	CUDA_CHECK(fcudaStreamDestroy(job.stream));
+	CUDA_CHECK(fcudaDeviceReset());
 	return code;
 }

@@ -52,26 +52,17 @@ def test_a_second_device_is_as_good_as_the_first(native: Path) -> None:
     assert done.returncode == 0
 
 
-def ioctls(native: Path, log: Path) -> list[str]:
+def ioctls(native: Path, folder: Path) -> list[str]:
     """The client's device calls as strace tells them, without pointers and descriptors."""
-    subprocess.run(
-        [
-            "strace",
-            "-f",
-            "-o",
-            log,
-            "-e",
-            "trace=ioctl",
-            native / "fakegpu-run",
-            "--",
-            native / "fakegpu-client",
-        ],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        timeout=STUCK,
-        env=environment(),
+    folder.mkdir()
+    command = ["strace", "-ff", "-o", str(folder / "log"), "-e", "trace=ioctl"]
+    command += [str(native / "fakegpu-run"), "--", str(native / "fakegpu-client")]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=STUCK, env=environment())
+    call = re.compile(
+        r"^ioctl\(\d+, (_IOC\([^)]* 0xfa, [^)]*\)), (?:0x[0-9a-f]+|NULL)\)\s+= (.*)$", re.MULTILINE
     )
-    calls = re.findall(r"ioctl\(\d+, (_IOC\([^)]*0xfa[^)]*\)), 0x[0-9a-f]+\)\s+= (.*)", log.read_text())
+    traces = [call.findall(file.read_text()) for file in folder.iterdir()]
+    (calls,) = [calls for calls in traces if calls]
     return [f"{number} = {result}" for number, result in calls]
 
 
@@ -79,6 +70,6 @@ def ioctls(native: Path, log: Path) -> list[str]:
 def test_it_makes_the_same_calls_every_time(native: Path, tmp_path: Path) -> None:
     if not shutil.which("strace"):
         pytest.skip("strace is not installed: apt-get install strace")
-    first, second = (ioctls(native, tmp_path / f"{n}.log") for n in range(2))
+    first, second = (ioctls(native, tmp_path / str(n)) for n in range(2))
     assert len(first) > 300
     assert first == second

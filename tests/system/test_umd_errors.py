@@ -36,19 +36,15 @@ def test_no_umd_is_an_insufficient_driver(native: Path, tmp_path: Path) -> None:
 
 def test_a_umd_of_another_version_is_a_mismatch_and_logged(native: Path, tmp_path: Path) -> None:
     lib = build(tmp_path, "umd", "VERSION=535.54.03")
-    log = tmp_path / "log"
-    done = on_device(
-        native,
-        native / "fakegpu-vectoradd",
-        options=("--log", str(log)),
-        LD_LIBRARY_PATH=str(lib),
-    )
+    then_log = '"$0"; code=$?; "$1" ctl log; exit $code'
+    programs = (native / "fakegpu-vectoradd", native / "fakegpud")
+    done = on_device(native, "sh", "-c", then_log, *programs, LD_LIBRARY_PATH=str(lib))
     assert code(done.stderr) == (803, "cudaErrorSystemDriverMismatch")
     assert done.returncode == 4
     assert re.search(
         r"FGPU: API mismatch: the client 'fakegpu-vectora\w*' \(pid \d+\) has the version 535\.54\.03, "
         r"but this kernel module has the version 550\.54\.14\.",
-        log.read_text(),
+        done.stdout,
     )
 
 
@@ -83,3 +79,28 @@ def test_a_missing_memory_manager_is_unknown(native: Path) -> None:
     done = on_device(native, native / "fakegpu-vectoradd", options=("--no-uvm",))
     assert code(done.stderr) == (999, "cudaErrorUnknown")
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "number", "name"),
+    [
+        ("xid=31,after=5", 700, "cudaErrorIllegalAddress"),
+        ("xid=13,after=5", 700, "cudaErrorIllegalAddress"),
+        ("xid=43,after=5", 719, "cudaErrorLaunchFailure"),
+        ("ecc,after=5", 214, "cudaErrorECCUncorrectable"),
+        ("off-bus,after=5", 719, "cudaErrorLaunchFailure"),
+        ("off-bus", 100, "cudaErrorNoDevice"),
+        ("fw-timeout", 999, "cudaErrorUnknown"),
+    ],
+)
+@pytest.mark.parametrize("program", [["fakegpu-train", "--rate", "0"], ["fakegpu-burst", "--rate", "0"]])
+def test_a_fault_of_the_device_ends_a_program_with_its_error(
+    native: Path, program: list[str], fault: str, number: int, name: str
+) -> None:
+    done = on_device(native, native / program[0], *program[1:], options=("--fault", fault))
+    assert code(done.stderr) == (number, name)
+
+
+def test_some_devices_are_fewer_devices(native: Path, tmp_path: Path) -> None:
+    done = on_device(native, native / "fakegpu-vectoradd", options=("--devices", "2", "--fault", "off-bus"))
+    assert "Test PASSED" in done.stdout, "the second device works on"

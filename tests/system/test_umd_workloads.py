@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -29,6 +30,37 @@ def test_vectoradd_adds(native: Path, how: list[str], count: str) -> None:
 def test_train_takes_the_steps_it_was_told(native: Path) -> None:
     done = on_device(native, native / "fakegpu-train", "--steps", "23", "--rate", "1000")
     assert (done.stdout, done.returncode) == ("23 steps, last one verified\n", 0)
+
+
+def contexts(native: Path, device: str) -> list[dict[str, int]]:
+    """What the device knows of the programs on it."""
+    status = subprocess.run(
+        [native / "fakegpud", "ctl", "--name", device, "status"],
+        check=True,
+        capture_output=True,
+        timeout=STUCK,
+    )
+    found: list[dict[str, int]] = json.loads(status.stdout)["devices"][0]["contexts"]
+    return found
+
+
+def test_the_device_counts_the_same_jobs(native: Path) -> None:
+    device = f"test-{os.getpid()}"
+    train = [str(native / "fakegpu-train"), "--steps", "23", "--rate", "0", "--stay"]
+    with subprocess.Popen(
+        [native / "fakegpu-run", "--name", device, "--", *train],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as running:
+        assert running.stdout
+        assert running.stdout.readline() == "23 steps, last one verified\n"
+        (context,) = contexts(native, device)
+        running.send_signal(signal.SIGTERM)
+    # one job to set up, one a step, each vector a page
+    assert (context["submits"], context["completions"]) == (24, 24)
+    assert (context["buffers"], context["bytes"], context["channels"]) == (3, 3 * 4096, 2)
+    assert running.returncode == 0
 
 
 def test_burst_verifies_every_burst(native: Path) -> None:
