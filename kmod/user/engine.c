@@ -8,6 +8,7 @@
 #include "user.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ static bool kick;
 static int wake;
 static bool watched; /* somebody waits for a fence */
 static bool moved;   /* since the last step: a doorbell or a job */
+static int callers;  /* that wait for a device's lock */
 
 void engine_kick(void)
 {
@@ -44,6 +46,11 @@ void engine_watch(bool on)
 void engine_moved(void)
 {
 	__atomic_store_n(&moved, true, __ATOMIC_RELAXED);
+}
+
+void engine_give_way(int change)
+{
+	__atomic_fetch_add(&callers, change, __ATOMIC_RELAXED);
 }
 
 static void tell(void)
@@ -101,6 +108,8 @@ static void *engine(void *unused)
 			last = now_ns();
 			tell();
 		}
+		while (__atomic_load_n(&callers, __ATOMIC_RELAXED))
+			sched_yield();
 		if (!next)
 			continue;
 		now = now_ns();

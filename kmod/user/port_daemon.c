@@ -55,9 +55,14 @@ void fgpu_port_lock_destroy(fgpu_lock_t *lock)
 	pthread_mutex_destroy(lock);
 }
 
+/* A mutex goes to whoever is awake: the engine would keep it from a caller that must wake up. */
 void fgpu_port_lock(fgpu_lock_t *lock)
 {
+	if (!pthread_mutex_trylock(lock))
+		return;
+	engine_give_way(1);
 	pthread_mutex_lock(lock);
+	engine_give_way(-1);
 }
 
 void fgpu_port_unlock(fgpu_lock_t *lock)

@@ -106,6 +106,7 @@ bool engine_start(int wake_fd); /* wake_fd: eventfd written when waits should be
 void engine_kick(void);
 void engine_watch(bool on); /* somebody waits: write wake_fd when something moved */
 void engine_moved(void);
+void engine_give_way(int change); /* +1: a caller waits for a lock; -1: it has it */
 
 /* memory.c: of programs, by thread id */
 
