@@ -9,7 +9,7 @@
  *
  * Environment: FAKECUDA_SUBMIT=ring|ioctl chooses how contexts submit when
  * fcuCtxCreate() is not told; FAKECUDA_SPIN_US is how long a wait polls the
- * fence page without seeing progress before it sleeps in the kernel (2000).
+ * fence page without seeing progress before it sleeps in the kernel (100000).
  */
 #ifndef FAKECUDA_H
 #define FAKECUDA_H

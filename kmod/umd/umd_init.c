@@ -16,7 +16,10 @@
 #define CTL_NODE "/dev/fakegpuctl"
 #define UVM_NODE "/dev/fakegpu-uvm"
 #define GPU_NODE "/dev/fakegpu%u"
-#define SPIN_US_DEFAULT 2000
+
+/* Several turns of the scheduler: on a busy machine a device that is software
+ * needs that long to get on, and is not to be taken for one that does not. */
+#define SPIN_US_DEFAULT 100000
 
 /**
  * struct fcu_driver - the one driver of the process
