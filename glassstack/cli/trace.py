@@ -21,6 +21,9 @@ from glassstack.gpu.choose import CHOICES
 from glassstack.model.events import Event, Failed, Process, Syscall
 from glassstack.store.recording import SUFFIX, RecordingError
 
+_NICE = 5
+"""Where processors are short, what we do with the events must not slow down the traced program."""
+
 
 def _pid(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 2**31:
@@ -191,6 +194,7 @@ def run(args: argparse.Namespace) -> int:
     run = _Run(_sinks(args, title), shown, args.follow)
     tracer = Tracer(options)
     _pass_signals_on(tracer, bool(command))
+    os.nice(_NICE)
     try:
         while (batch := tracer.read(60.0)) is not None:
             if batch:

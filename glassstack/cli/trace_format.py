@@ -35,7 +35,7 @@ def _head(syscall: str, name: str, fd: int | None, device: str) -> str:
     parts = []
     if fd is not None and syscall not in OPENS:
         parts.append(f"{fd}<{plain(device)}>" if device else str(fd))
-    if name != syscall:
+    if name != syscall and syscall not in OPENS:
         parts.append(plain(name.removeprefix(_RAW_LABEL)))
     return f"{syscall}({', '.join(parts)}"
 

@@ -18,4 +18,5 @@ def runner(gpu: str) -> tuple[str, ...]:
         raise CommandError(error.cause, error.remedy, MISSING) from error
     if decision.kind == "none" and gpu == "auto":
         print(f"glassstack: no GPU: {decision.reason}", file=sys.stderr)
-    return (str(decision.launcher),) if decision.launcher else ()
+    # The trace ends with the last process, so the device must last as long.
+    return (str(decision.launcher), "--wait-all") if decision.launcher else ()

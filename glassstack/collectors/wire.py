@@ -1,4 +1,4 @@
-"""Batches of events over a pipe: a 32-bit little-endian length, then the batch as msgpack.
+"""Batches over a pipe: a 32-bit little-endian length, then the batch as msgpack.
 
 Owns the framing and nothing else. The writer waits for a slow reader (a trace
 loses nothing) but can always be told to stop waiting.
@@ -10,11 +10,13 @@ import os
 import select
 import struct
 from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 import msgspec
 
-from glassstack.model.codec import decode_batch, encode_batch
-from glassstack.model.events import Event
+from glassstack.model.codec import encode_batch
+
+T = TypeVar("T")
 
 _LENGTH = struct.Struct("<I")
 _PIPE_SIZE = 1 << 20
@@ -24,19 +26,26 @@ _PATIENCE_MS = 50
 
 
 class WireError(Exception):
-    """What came over the wire is not a batch of events."""
+    """What came over the wire is not a batch."""
 
 
-class WireWriter:
+class WireWriter(Generic[T]):
     """The sending end.
 
     Args:
         fd: a pipe's writing end; it becomes non-blocking and is owned from now on.
         give_up: asked while waiting for the reader; true ends the wait.
+        encode: makes bytes of a batch.
     """
 
-    def __init__(self, fd: int, give_up: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        fd: int,
+        give_up: Callable[[], bool] = lambda: False,
+        encode: Callable[[Sequence[T]], bytes] = encode_batch,
+    ) -> None:
         self._fd = fd
+        self._encode = encode
         self._give_up = give_up
         self.broken = False
         """The reader is gone; everything written from now on is dropped."""
@@ -48,11 +57,11 @@ class WireWriter:
         self._poll = select.poll()
         self._poll.register(fd, select.POLLOUT)
 
-    def write(self, batch: Sequence[Event]) -> None:
+    def write(self, batch: Sequence[T]) -> None:
         """Sends a batch, waiting for the reader to make room. Never raises for a lost reader."""
         if self.broken or not batch:
             return
-        payload = encode_batch(batch)
+        payload = self._encode(batch)
         frame = memoryview(_LENGTH.pack(len(payload)) + payload)
         while frame:
             try:
@@ -79,11 +88,17 @@ class WireWriter:
         self.broken = True
 
 
-class WireReader:
-    """The receiving end; owns ``fd``, a pipe's reading end."""
+class WireReader(Generic[T]):
+    """The receiving end.
 
-    def __init__(self, fd: int) -> None:
+    Args:
+        fd: a pipe's reading end, owned from now on.
+        decode: makes a batch of bytes; msgspec.DecodeError when it can't.
+    """
+
+    def __init__(self, fd: int, decode: Callable[[bytes], list[T]]) -> None:
         self._fd = fd
+        self._decode = decode
         self._buffer = bytearray()
         os.set_blocking(fd, False)
         self._poll = select.poll()
@@ -93,7 +108,7 @@ class WireReader:
         """The descriptor, for a selector."""
         return self._fd
 
-    def read(self, timeout: float) -> list[Event] | None:
+    def read(self, timeout: float) -> list[T] | None:
         """Everything that has come, after at most ``timeout`` seconds; ``[]`` nothing yet, ``None`` the end.
 
         Raises:
@@ -113,8 +128,8 @@ class WireReader:
         self._buffer += data
         return self._frames()
 
-    def _frames(self) -> list[Event]:
-        events: list[Event] = []
+    def _frames(self) -> list[T]:
+        events: list[T] = []
         start = 0
         while len(self._buffer) - start >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(self._buffer, start)
@@ -124,7 +139,7 @@ class WireReader:
             if len(self._buffer) < end:
                 break
             try:
-                events += decode_batch(bytes(self._buffer[start + _LENGTH.size : end]))
+                events += self._decode(bytes(self._buffer[start + _LENGTH.size : end]))
             except msgspec.DecodeError as error:
                 raise WireError(str(error)) from error
             start = end

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import random
+import time
 
+import msgspec
 import pytest
 
 from glassstack.cli.errors import CommandError
 from glassstack.cli.trace_counts import Counts
 from glassstack.cli.trace_filter import parse
 from glassstack.cli.trace_format import call_line, line
-from glassstack.collectors.tracer.calls import event_of
+from glassstack.collectors.tracer.calls import Item, RawCall, decode, encode, event_of
 from glassstack.collectors.tracer.nodes import may_be_node, node_of
-from glassstack.collectors.tracer.tracees import Call, Process
+from glassstack.collectors.tracer.outbox import HOLD_NS, Outbox
+from glassstack.collectors.tracer.tracees import Process
+from glassstack.collectors.wire import WireReader, WireWriter
 from glassstack.decoders import fakegpu, fakegpu_uapi
+from glassstack.model.events import Event, Syscall
 from glassstack.model.events import Process as ProcessEvent
-from glassstack.model.events import Syscall
 from glassstack.model.values import Source
 
+NODE = "/dev/fakegpu0"
 ALLOC = fakegpu.BY_NAME["ALLOC"].request
 
 
@@ -86,21 +92,27 @@ def test_ranges_against_a_set_of_pages() -> None:
         assert {page for page in range(80) if process.mapped(1, page, page + 1)} == pages
 
 
-def ioctl(before: bytes | None, request: int = ALLOC, device: str = "/dev/fakegpu0") -> Call:
-    return ("ioctl", device, 3, (3, request, 0x7000, 0, 0, 0), before, 16, b"", None)
+def raw(
+    before: bytes | None,
+    request: int = ALLOC,
+    device: str = "/dev/fakegpu0",
+    ret: int = 0,
+    after: bytes = b"",
+) -> RawCall:
+    args = (3, request, 0x7000, 0, 0, 0)
+    return (1, 2, "ioctl", device, 3, args, before, b"", ret, 1000, 4000, after)
 
 
 def test_decoded_ioctl() -> None:
     layout = fakegpu_uapi.layout("alloc")
-    before, after = layout.pack(4096, 0, 0), layout.pack(4096, 0, 7)
-    event = event_of((1, 2, ioctl(before), "/dev/fakegpu0", 0, 1000, 4000, after))
+    event = event_of(raw(layout.pack(4096, 0, 0), after=layout.pack(4096, 0, 7)))
     assert (event.pid, event.tid, event.ts, event.dur_ns, event.raw) == (1, 2, 1000, 3000, ALLOC)
     assert (event.name, event.fields["size"], event.fields["handle"]) == ("ALLOC", 4096, 7)
     assert (event.ret, event.errno, event.source) == (0, None, Source.PTRACE)
 
 
 def test_unreadable_argument_says_so() -> None:
-    event = event_of((1, 1, ioctl(b""), "/dev/fakegpu0", -14, 0, 1, b""))
+    event = event_of(raw(b"", ret=-14))
     assert event.errno == "EFAULT"
     assert "missing" in str(event.fields)
 
@@ -110,17 +122,72 @@ def test_unreadable_argument_says_so() -> None:
     [(-25, "ENOTTY"), (-512, "ERESTARTSYS"), (-516, "ERESTART_RESTARTBLOCK"), (-1234, "errno 1234")],
 )
 def test_errors_have_names(ret: int, errno: str) -> None:
-    assert event_of((1, 1, ioctl(None, 0x1234), "/dev/null", ret, 0, 1, b"")).errno == errno
+    assert event_of(raw(None, 0x1234, "/dev/null", ret)).errno == errno
 
 
 def test_a_large_return_is_no_error() -> None:
-    call: Call = ("mmap", "/dev/fakegpu0", 3, (0, 4096, 3, 1, 3, 0x1000), None, 0, b"", None)
-    event = event_of((1, 1, call, "/dev/fakegpu0", 0x7F0000000000, 0, 1, b""))
-    assert (event.errno, event.fields["prot"], event.fields["flags"]) == (
-        None,
-        "PROT_READ|PROT_WRITE",
-        "MAP_SHARED",
-    )
+    args = (0, 4096, 3, 1, 3, 0x1000)
+    event = event_of((1, 1, "mmap", "/dev/fakegpu0", 3, args, None, b"", 0x7F0000000000, 0, 1, b""))
+    assert event.errno is None
+    assert (event.fields["prot"], event.fields["flags"]) == ("PROT_READ|PROT_WRITE", "MAP_SHARED")
+
+
+def test_calls_cross_the_wire_as_they_are() -> None:
+    items: list[Item] = [
+        raw(None),
+        raw(b"\0\1", ret=-25, after=b"\xff"),
+        (1, 2, "mmap", "", None, (2**64 - 1, 0, 0, 0, 0, 0), None, b"", 0x7F0000000000, 0, 1, b""),
+        ProcessEvent(0, Source.PTRACE, 5, 5, "exit", status=3),
+    ]
+    assert decode(encode(items)) == items
+
+
+class Account:
+    """A device that tells of its calls when asked, in pieces."""
+
+    fd = -1
+
+    def __init__(self, *pieces: list[Event]) -> None:
+        self._pieces = list(pieces)
+
+    def read(self) -> list[Event]:
+        return self._pieces.pop(0) if self._pieces else []
+
+
+def flushed(outbox: Outbox, reader: WireReader[Item]) -> list[int]:
+    """When the items began that a flush of everything sends."""
+    outbox.flush(everything=True)
+    batch = reader.read(10)
+    assert batch is not None
+    return [item[9] if isinstance(item, tuple) else item.ts for item in batch]
+
+
+def test_two_accounts_become_one_order() -> None:
+    reading, writing = os.pipe()
+    reader, writer = WireReader(reading, decode), WireWriter[Item](writing, encode=encode)
+    # The device noted its second call after the program's next one had returned already.
+    late = msgspec.structs.replace(call(), ts=500, dur_ns=9000)
+    outbox = Outbox(writer, Account([msgspec.structs.replace(call(), ts=100)], [late]))
+    outbox.found.append(raw(None))
+    assert flushed(outbox, reader) == [100, 500, 1000]
+    writer.close()
+    reader.close()
+
+
+def test_what_is_young_waits_for_the_device() -> None:
+    reading, writing = os.pipe()
+    reader, writer = WireReader(reading, decode), WireWriter[Item](writing, encode=encode)
+    now = time.monotonic_ns()
+    outbox = Outbox(writer, Account())
+    outbox.add(ProcessEvent(now, Source.PTRACE, 5, 5, "exit", status=3))
+    outbox.add(ProcessEvent(now - 2 * HOLD_NS, Source.PTRACE, 5, 5, "exec"))
+    outbox.flush()
+    sent = reader.read(10)
+    assert sent is not None
+    assert [item.what for item in sent if isinstance(item, ProcessEvent)] == ["exec"]
+    assert flushed(outbox, reader) == [now]
+    writer.close()
+    reader.close()
 
 
 def call(name: str = "ALLOC", syscall: str = "ioctl", errno: str | None = None, ns: int = 1500) -> Syscall:

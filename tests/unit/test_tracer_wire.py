@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from glassstack.collectors.wire import WireError, WireReader, WireWriter
+from glassstack.model.codec import decode_batch
 from glassstack.model.events import Dropped, Event
 from glassstack.model.values import Source
 
@@ -16,12 +17,12 @@ def batch(count: int, first: int = 0) -> list[Event]:
     return [Dropped(n, Source.SELF, "somewhere", n) for n in range(first, first + count)]
 
 
-def ends() -> tuple[WireReader, WireWriter]:
+def ends() -> tuple[WireReader[Event], WireWriter[Event]]:
     reading, writing = os.pipe()
-    return WireReader(reading), WireWriter(writing)
+    return WireReader(reading, decode_batch), WireWriter(writing)
 
 
-def drain(reader: WireReader) -> list[Event]:
+def drain(reader: WireReader[Event]) -> list[Event]:
     events: list[Event] = []
     while (got := reader.read(10)) is not None:
         events += got
@@ -63,9 +64,9 @@ def test_frames_in_pieces() -> None:
     reading, writing = os.pipe()
     _, copy = os.pipe()
     source, target = os.pipe()
-    WireWriter(target).write(batch(2))
+    WireWriter[Event](target).write(batch(2))
     data = os.read(source, 4096)
-    reader = WireReader(reading)
+    reader = WireReader(reading, decode_batch)
     events: list[Event] = []
     for byte in data:
         assert not events
@@ -90,7 +91,7 @@ def test_lost_reader_is_noticed_and_harmless() -> None:
 
 def test_waiting_for_a_reader_that_never_reads_can_be_given_up() -> None:
     reading, writing = os.pipe()
-    writer = WireWriter(writing, give_up=lambda: True)
+    writer = WireWriter[Event](writing, give_up=lambda: True)
     writer.write(batch(500_000))
     assert writer.broken
     os.close(reading)
@@ -101,5 +102,5 @@ def test_anything_else_is_refused(data: bytes) -> None:
     reading, writing = os.pipe()
     os.write(writing, data)
     with pytest.raises(WireError):
-        WireReader(reading).read(1)
+        WireReader(reading, decode_batch).read(1)
     os.close(writing)

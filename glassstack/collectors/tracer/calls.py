@@ -3,17 +3,32 @@
 from collections.abc import Callable
 from functools import cache
 
-from glassstack.collectors.tracer.tracees import Call
+import msgspec
+
 from glassstack.decoders import ioc, registry
 from glassstack.decoders.fakegpu_uapi import IOC_TYPE
 from glassstack.decoders.syscalls import OPENS, as_int, errno_name, map_text, path_fields, prot_text
-from glassstack.model.events import Syscall
+from glassstack.model.events import Event, Syscall
 from glassstack.model.values import Scalar, Source
 
-Finished = tuple[int, int, Call, str, int, int, int, bytes]
-"""pid, tid, call, device, return value, entry and return in CLOCK_MONOTONIC ns, memory after the call."""
+RawCall = tuple[
+    int, int, str, str, int | None, tuple[int, ...], bytes | None, bytes, int, int, int, bytes
+]  # fmt: skip
+"""A finished call as it crosses the wire: pid, tid, syscall, device, fd, arguments, what they pointed to
+before (``None``: not read), payload, return value, entry and return in CLOCK_MONOTONIC ns, memory after.
+
+Making an event of it costs as much as seeing it did, so the reader does that."""
+
+Item = Event | RawCall
+"""What crosses the wire."""
+
+encode = msgspec.msgpack.Encoder().encode
+"""list[Item] → bytes."""
+decode = msgspec.msgpack.Decoder(list[Item]).decode
+"""bytes → list[Item]; msgspec.DecodeError on anything else."""
 
 Fields = dict[str, Scalar]
+Args = tuple[int, ...]
 
 _DUPFD_NAMES = {0: "F_DUPFD", 1030: "F_DUPFD_CLOEXEC"}
 
@@ -23,8 +38,8 @@ def is_decoded(device: str, request: int) -> bool:
     return (request >> 8) & 0xFF == IOC_TYPE and device.startswith("/dev/fakegpu")
 
 
-def _mapping(call: Call) -> Fields:
-    address, length, prot, flags, _, offset = call[3]
+def _mapping(args: Args) -> Fields:
+    address, length, prot, flags, _, offset = args
     return {
         "address": address,
         "length": length,
@@ -34,46 +49,39 @@ def _mapping(call: Call) -> Fields:
     }
 
 
-def _opening(call: Call) -> Fields:
-    return path_fields(call[0], call[3], (call[4] or b"").decode("utf-8", "replace"), call[6])
-
-
-_FIELDS: dict[str, Callable[[Call], Fields]] = {
+_FIELDS: dict[str, Callable[[Args], Fields]] = {
     "mmap": _mapping,
-    "munmap": lambda call: {"address": call[3][0], "length": call[3][1]},
-    "close": lambda call: {},
-    "close_range": lambda call: {"first": call[3][0], "last": call[3][1], "flags": call[3][2]},
-    "dup": lambda call: {},
-    "dup2": lambda call: {"new": as_int(call[3][1])},
-    "dup3": lambda call: {"new": as_int(call[3][1]), "flags": "O_CLOEXEC" if call[3][2] else "0"},
-    "fcntl": lambda call: {"command": _DUPFD_NAMES.get(call[3][1], "?"), "from": as_int(call[3][2])},
-    "open": _opening,
-    "creat": _opening,
-    "openat": _opening,
-    "openat2": _opening,
+    "munmap": lambda args: {"address": args[0], "length": args[1]},
+    "close": lambda args: {},
+    "close_range": lambda args: {"first": args[0], "last": args[1], "flags": args[2]},
+    "dup": lambda args: {},
+    "dup2": lambda args: {"new": as_int(args[1])},
+    "dup3": lambda args: {"new": as_int(args[1]), "flags": "O_CLOEXEC" if args[2] else "0"},
+    "fcntl": lambda args: {"command": _DUPFD_NAMES.get(args[1], "?"), "from": as_int(args[2])},
 }
-
 
 _label = cache(ioc.label)
 _errno = cache(errno_name)
 _PTRACE = Source.PTRACE
 
 
-def fields_of(call: Call, device: str, after: bytes, ret: int) -> tuple[str, Fields]:
+def fields_of(
+    syscall: str, device: str, args: Args, before: bytes | None, payload: bytes, after: bytes, ret: int
+) -> tuple[str, Fields]:
     """Name and fields of a call; ``after`` is the memory it has written, empty while it runs."""
-    syscall, _, _, args, before, _, payload, _ = call
-    if syscall != "ioctl":
-        return syscall, _FIELDS[syscall](call)
-    if before is None:
-        return _label(args[1] & 0xFFFFFFFF), {"arg": args[2]}
-    return registry.decode_ioctl(device, args[1] & 0xFFFFFFFF, before, after, payload, ret)
+    if syscall == "ioctl":
+        if before is None:
+            return _label(args[1] & 0xFFFFFFFF), {"arg": args[2]}
+        return registry.decode_ioctl(device, args[1] & 0xFFFFFFFF, before, after, payload, ret)
+    if syscall in OPENS:
+        return "open", path_fields(syscall, args, (before or b"").decode("utf-8", "replace"), payload)
+    return syscall, _FIELDS[syscall](args)
 
 
-def event_of(done: Finished) -> Syscall:
+def event_of(call: RawCall) -> Syscall:
     """The event that says it."""
-    pid, tid, call, device, ret, since, until, after = done
-    syscall, _, fd, args, _, _, _, _ = call
-    name, fields = fields_of(call, device, after, ret)
+    pid, tid, syscall, device, fd, args, before, payload, ret, since, until, after = call
+    name, fields = fields_of(syscall, device, args, before, payload, after, ret)
     request = args[1] & 0xFFFFFFFF if syscall == "ioctl" else None
     if ret < 0:
         failed = _errno(ret) if ret >= -4095 else None

@@ -33,5 +33,6 @@ def _describe(thread: Thread) -> InFlight | None:
     call = thread.call
     if call is None:
         return None
-    name, fields = fields_of(call, call[1], b"", -1)
-    return InFlight(thread.process.pid, thread.tid, thread.since, call[0], call[1], name, fields)
+    syscall, device, _, args, before, _, payload, _ = call
+    name, fields = fields_of(syscall, device, args, before, payload, b"", -1)
+    return InFlight(thread.process.pid, thread.tid, thread.since, syscall, device, name, fields)

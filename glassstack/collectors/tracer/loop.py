@@ -21,7 +21,6 @@ from glassstack.collectors.tracer.waiting import Waiter
 
 _INFO = ctypes.create_string_buffer(abi.SYSCALL_INFO_SIZE)
 _INFO_AT = ctypes.byref(_INFO)
-_OP = ctypes.c_ubyte.from_buffer(_INFO)
 _entry_of = struct.Struct("=24x7Q").unpack_from
 _return_of = struct.Struct("=24xq").unpack_from
 
@@ -58,21 +57,22 @@ class Loop:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _serve(self) -> None:
-        ptrace, clock, due = kernel.ptrace, time.monotonic_ns, self._due
-        threads, handle, enter, leave = self._stops.threads, self._stops.handle, self._enter, self._leave
+        threads, handle, due = self._stops.threads, self._stops.handle, self._due
+        enter, leave = _enter(self._handlers), _leave(self._outbox)
+        ptrace, sleep, clock, info, info_at = kernel.ptrace, kernel.wait, time.monotonic_ns, _INFO, _INFO_AT
         word = ctypes.c_int()
-        waiter = Waiter(ctypes.byref(word))
-        wait = waiter.wait
+        word_at = ctypes.byref(word)
+        waiter = Waiter(word_at)
         while True:
-            tid = wait()
+            tid = waiter.wait() if waiter.spare else sleep(-1, word_at, abi.WALL)
             now = clock()
             if tid > 0:
                 status = word.value
                 thread = threads.get(tid) if status in _CALL_STOPS else None
                 if thread is None:
                     handle(tid, status, now)
-                elif ptrace(abi.PTRACE_GET_SYSCALL_INFO, tid, abi.SYSCALL_INFO_SIZE, _INFO_AT) > 0:
-                    if _OP.value == abi.SYSCALL_INFO_EXIT:
+                elif ptrace(abi.PTRACE_GET_SYSCALL_INFO, tid, abi.SYSCALL_INFO_SIZE, info_at) > 0:
+                    if info[0] == _EXIT:
                         leave(thread, now)
                     else:
                         enter(thread)
@@ -84,34 +84,69 @@ class Loop:
                 if not self._tick():
                     return
 
-    def _enter(self, thread: Thread) -> None:
-        nr, a, b, c, d, e, f = _entry_of(_INFO)
-        handler = self._handlers.get(nr)
-        call = handler(thread, (a, b, c, d, e, f)) if handler else None
-        if call is not None:
-            thread.call = call
-            thread.since = time.monotonic_ns()
-            kernel.ptrace(kernel.SYSCALL, thread.tid, 0, 0)
-        else:
-            kernel.ptrace(kernel.SYSCALL if thread.each_stop else kernel.CONT, thread.tid, 0, 0)
 
-    def _leave(self, thread: Thread, now: int) -> None:
+# The two halves of a call, as closures: a name bound here is found twice as fast as a global one.
+
+
+def _enter(handlers: dict[int, Handler]) -> Callable[[Thread], None]:
+    ptrace, clock, entry_of, info, step, go = (
+        kernel.ptrace, time.monotonic_ns, _entry_of, _INFO, kernel.SYSCALL, kernel.CONT
+    )  # fmt: skip
+    handler_of = handlers.get
+
+    def enter(thread: Thread) -> None:
+        nr, a, b, c, d, e, f = entry_of(info)
+        handler = handler_of(nr)
+        if handler is not None:
+            call = handler(thread, (a, b, c, d, e, f))
+            if call is not None:
+                thread.call = call
+                thread.since = clock()
+                ptrace(step, thread.tid, 0, 0)
+                return
+        ptrace(step if thread.each_stop else go, thread.tid, 0, 0)
+
+    return enter
+
+
+def _leave(outbox: Outbox) -> Callable[[Thread, int], None]:
+    ptrace, return_of, info, step, go = kernel.ptrace, _return_of, _INFO, kernel.SYSCALL, kernel.CONT
+    found, flush, read_memory = outbox.found, outbox.flush, kernel.read_memory
+
+    def leave(thread: Thread, now: int) -> None:
         call, tid = thread.call, thread.tid
-        thread.call = None
         if call is None:
-            kernel.ptrace(kernel.SYSCALL if thread.each_stop else kernel.CONT, tid, 0, 0)
+            ptrace(step if thread.each_stop else go, tid, 0, 0)
             return
-        (ret,) = _return_of(_INFO)
-        _, device, _, args, _, size, _, effect = call
-        after = kernel.read_memory(tid, args[2], size) if size else b""
-        if effect:
+        thread.call = None
+        (ret,) = return_of(info)
+        syscall, device, fd, args, before, size, payload, effect = call
+        after = read_memory(tid, args[2], size) if size else b""
+        if effect is not None:
             device = effect(thread, call, ret)
-        kernel.ptrace(kernel.SYSCALL if thread.each_stop else kernel.CONT, tid, 0, 0)
-        if device or call[0] == "ioctl":
-            found = self._outbox.found
-            found.append((thread.process.pid, tid, call, device, ret, thread.since, now, after))
+        ptrace(step if thread.each_stop else go, tid, 0, 0)
+        if device or syscall == "ioctl":
+            found.append(
+                (
+                    thread.process.pid,
+                    tid,
+                    syscall,
+                    device,
+                    fd,
+                    args,
+                    before,
+                    payload,
+                    ret,
+                    thread.since,
+                    now,
+                    after,
+                )
+            )
             if len(found) >= BATCH:
-                self._outbox.flush()
+                flush()
+
+    return leave
 
 
+_EXIT = bytes((abi.SYSCALL_INFO_EXIT,))
 _CALL_STOPS = frozenset((abi.SYSCALL_STOP, abi.SECCOMP_STOP))

@@ -1,15 +1,16 @@
 """Where the tracer's findings wait: brought into one order with what the device witnessed, then sent.
 
-Events leave in the order in which the calls returned, which is exact for each
-thread whoever saw the call.
+The device writes a call down some time after it has answered, so findings are
+held a little and go out by the time at which each call began. For one thread
+that order is exact, whoever saw its calls.
 """
 
 import time
 from typing import Protocol
 
-from glassstack.collectors.tracer.calls import Finished, event_of
+from glassstack.collectors.tracer.calls import Item
 from glassstack.collectors.wire import WireWriter
-from glassstack.model.events import Event, Syscall
+from glassstack.model.events import Event
 
 HOLD_NS = 50_000_000
 """How long a finding waits for an earlier one of the device that is still being written."""
@@ -27,20 +28,19 @@ class Witness(Protocol):
         ...
 
 
-def end_of(event: Event) -> int:
-    """When the event was over: CLOCK_MONOTONIC ns."""
-    return event.ts + event.dur_ns if isinstance(event, Syscall) else event.ts
+def _since(item: Item) -> int:
+    return item[9] if isinstance(item, tuple) else item.ts
 
 
 class Outbox:
     """Collects findings for the wire; ``witness`` is the second source, if there is one."""
 
-    def __init__(self, wire: WireWriter, witness: Witness | None) -> None:
+    def __init__(self, wire: WireWriter[Item], witness: Witness | None) -> None:
         self.wire = wire
         self._witness = witness
-        self.found: list[Finished | Event] = []
+        self.found: list[Item] = []
         """Newest last; the tracer's loop appends here directly."""
-        self._held: list[Event] = []
+        self._held: list[Item] = []
 
     def add(self, event: Event) -> None:
         """Adds an event that is not a finished call."""
@@ -50,20 +50,20 @@ class Outbox:
         """Sends what is ripe, or all there is."""
         # First the clock, then the witness: whatever returned before is in there.
         now = time.monotonic_ns()
-        found = [event_of(item) if isinstance(item, tuple) else item for item in self.found]
-        self.found.clear()
         if self._witness is None:
-            self.wire.write(found)
+            self.wire.write(self.found)
+            self.found.clear()
             return
-        waiting = self._held + found
+        waiting = self._held + self.found
+        self.found.clear()
         while witnessed := self._witness.read():
             waiting += witnessed
             if not everything:
                 break  # there may be more than fits one message; it comes with the next tick
-        waiting.sort(key=end_of)
+        waiting.sort(key=_since)
         if everything:
             ripe = len(waiting)
         else:
-            ripe = next((n for n, event in enumerate(waiting) if end_of(event) > now - HOLD_NS), len(waiting))
+            ripe = next((n for n, item in enumerate(waiting) if _since(item) > now - HOLD_NS), len(waiting))
         self._held = waiting[ripe:]
         self.wire.write(waiting[:ripe])

@@ -13,6 +13,7 @@ import time
 from glassstack.collectors.tracer import abi, kernel
 from glassstack.collectors.tracer.attach import AttachError, attach
 from glassstack.collectors.tracer.bpf import device_filter
+from glassstack.collectors.tracer.calls import Item, encode
 from glassstack.collectors.tracer.entry import handlers
 from glassstack.collectors.tracer.inflight import LongCalls
 from glassstack.collectors.tracer.launch import Dispositions, Held, LaunchError, launch, launch_embedded
@@ -56,7 +57,7 @@ class Service:
         self._deadline: float | None = None
         self._muted = False
         self._held: Held | None = None
-        self.wire = WireWriter(wire_fd, give_up=lambda: bool(self._signals))
+        self.wire = WireWriter[Item](wire_fd, lambda: bool(self._signals), encode)
         self._outbox = Outbox(self.wire, witness)
         self._stops = Stops(self._outbox.add, options.any_node, options.follow)
         self._handlers = handlers(machine)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import IO
 
+from glassstack.collectors.tracer.calls import decode, event_of
 from glassstack.collectors.tracer.environ import environment
 from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.wire import WireReader
@@ -65,11 +66,14 @@ class Tracer:
             raise
         finally:
             os.close(writing)
-        self._wire = WireReader(reading)
+        self._wire = WireReader(reading, decode)
 
     def read(self, timeout: float) -> list[Event] | None:
         """Next events, waiting at most ``timeout`` seconds; ``[]`` nothing yet, ``None`` it is over."""
-        return self._wire.read(timeout)
+        batch = self._wire.read(timeout)
+        if batch is None:
+            return None
+        return [event_of(item) if isinstance(item, tuple) else item for item in batch]
 
     def stop(self) -> None:
         """Asks it to end: attached programs are let go, a launched one gets SIGTERM, then SIGKILL."""

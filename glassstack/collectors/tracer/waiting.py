@@ -31,7 +31,8 @@ class Waiter:
         self._word = word
         self._loadavg = proc / "loadavg"
         self._runnable = float(os.cpu_count() or 1)
-        self._spare = False
+        self.spare = False
+        """A processor is idle: looking before sleeping costs nobody anything."""
         self._score = 0
 
     def measure(self) -> None:
@@ -42,13 +43,13 @@ class Waiter:
             running = os.cpu_count() or 1
         self._runnable += (running - self._runnable) * _SMOOTH
         # Ourselves and the tracee, in turns or both at once; anybody else needs a processor of his own.
-        self._spare = self._runnable < len(os.sched_getaffinity(0)) - 0.1
+        self.spare = self._runnable < len(os.sched_getaffinity(0)) - 0.1
 
     def wait(self) -> int:
-        """Id of the thread that stopped or ended; -1 with errno EINTR or ECHILD."""
+        """Id of the thread that stopped or ended; -1 with errno EINTR or ECHILD. Looks before it sleeps."""
         wait, clock = kernel.wait, time.monotonic_ns
         before = clock()
-        if self._spare and self._score > _ENOUGH:
+        if self._score > _ENOUGH:
             for _ in LOOKS:
                 tid: int = wait(-1, self._word, abi.WALL_NOHANG)
                 if tid:
