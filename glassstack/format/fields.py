@@ -7,7 +7,9 @@ from glassstack.format.text import plain
 from glassstack.model.values import Scalar
 
 _BYTES = frozenset({"size", "length", "len", "bytes", "quota", "vram_total", "vram_used", "ring_size"})
-_HEX = frozenset({"offset", "packets", "addr", "address", "arg", "request", "cmd", "src_offset", "dst_offset"})
+_HEX = frozenset(
+    {"offset", "packets", "addr", "address", "arg", "request", "cmd", "src_offset", "dst_offset"}
+)
 _NS = frozenset({"ns", "dur_ns", "timeout_ns", "delay_ns"})
 
 

@@ -35,7 +35,7 @@ def _word(word: str) -> Test:
         return _field(name, wanted)
     if word == "err":
         return lambda call: call.errno is not None
-    return lambda call: word in _haystack(call)
+    return lambda call: word in call.name.lower() or word in _haystack(call)
 
 
 def _not(test: Test) -> Test:
@@ -48,6 +48,8 @@ def call_test(text: str) -> Test:
     for word in text.lower().split():
         negated = word.startswith("!") and len(word) > 1
         tests.append(_not(_word(word[1:])) if negated else _word(word))
+    if len(tests) == 1:
+        return tests[0]
     return lambda call: all(test(call) for test in tests)
 
 

@@ -11,13 +11,13 @@ def command_name(command: str) -> str:
 
 
 def process_name(s: Snapshot, pid: int) -> str:
-    """``train 812``, or ``pid 812`` when nobody said what it runs."""
+    """``812 train``, or ``pid 812`` when nobody said what it runs: the pid survives a narrow column."""
     for tracked in s.tracked:
         if tracked.pid == pid and tracked.command:
-            return f"{command_name(tracked.command)} {pid}"
+            return f"{pid} {command_name(tracked.command)}"
     for process in s.processes or ():
         if process.pid == pid:
-            return f"{process.name} {pid}"
+            return f"{pid} {process.name}"
     return f"pid {pid}"
 
 

@@ -6,6 +6,8 @@ only the numbers of matching calls are kept, found a slice at a time.
 
 from bisect import bisect_left
 
+from textual.timer import Timer
+
 from glassstack.format import fields, units
 from glassstack.model.events import Syscall
 from glassstack.store.snapshot import Snapshot
@@ -13,10 +15,11 @@ from glassstack.tui.callrow import call_row, table
 from glassstack.tui.draw import Row, row
 from glassstack.tui.filter import call_test
 from glassstack.tui.look import Look
+from glassstack.tui.matches import Matches
 from glassstack.tui.moment import calls_near
 from glassstack.tui.pane import Drawing, Pane, View
 
-_SLICE = 20_000  # calls tested for the filter per painting: about 30 ms
+_SEARCH_AGAIN = 0.1  # seconds
 _IN_FLIGHT_NS = 100_000_000
 _IN_FLIGHT_MOST = 3
 
@@ -56,32 +59,6 @@ class CallBody:
         return index if index < len(self._numbers) and self._numbers[index] == number else None
 
 
-class Matches:
-    """Numbers of the calls that match a filter, kept up to date a slice at a time."""
-
-    def __init__(self, text: str) -> None:
-        self.numbers: list[int] = []
-        self._test = call_test(text)
-        self._seen = 0
-
-    def update(self, snapshot: Snapshot) -> bool:
-        """Tests calls not seen yet; false while some are left for the next time."""
-        first, end = snapshot.calls.first, snapshot.calls_end
-        if end < self._seen:  # a recording went back
-            self._seen = 0
-            self.numbers.clear()
-        self._seen = max(self._seen, first)
-        if self.numbers and self.numbers[0] < first:
-            del self.numbers[: bisect_left(self.numbers, first)]
-        stop = min(end, self._seen + _SLICE)
-        for number in range(self._seen, stop):
-            call = snapshot.calls.get(number)
-            if call is not None and self._test(call):
-                self.numbers.append(number)
-        self._seen = stop
-        return stop == end
-
-
 def in_flight_rows(s: Snapshot) -> list[Row]:
     """Calls that have not returned for a while: what a hang looks like from outside."""
     old = sorted((c for c in s.in_flight if s.ts - c.since >= _IN_FLIGHT_NS), key=lambda c: c.since)
@@ -105,6 +82,7 @@ class CallsPane(Pane):
     def __init__(self, look: Look, *, id: str) -> None:
         super().__init__(look, id=id)
         self._matches: Matches | None = None
+        self._again: Timer | None = None
 
     def draw(self, view: View) -> Drawing:
         return Drawing([table(view.width).head(), *in_flight_rows(view.snapshot)], ())
@@ -114,16 +92,27 @@ class CallsPane(Pane):
             return
         view = self.view
         self.head = self.draw(view).head
-        numbers = None
-        if self._matches is not None:
-            if not self._matches.update(view.snapshot):
-                self.call_later(self.redraw)
-            numbers = self._matches.numbers
-        self.body = CallBody(view.snapshot, view.width, numbers)
+        self.body = CallBody(view.snapshot, view.width, self._matching(view.snapshot))
         if not len(self.body):
             words = "no call matches" if self.filter else "no calls yet"
             self.head = [*self.head, row((words, "dim"))]
         self.settle()
+
+    def _matching(self, snapshot: Snapshot) -> list[int] | None:
+        """Numbers of the calls to show; what is not searched yet is said, and searched soon."""
+        if self._matches is None:
+            return None
+        self._matches.update(snapshot)
+        if self._matches.left:
+            left = units.grouped(self._matches.left)
+            self.head = [*self.head, row((f"searching, {left} calls to go", "warn"))]
+            if self._again is None:
+                self._again = self.set_timer(_SEARCH_AGAIN, self._search_on)
+        return self._matches.numbers
+
+    def _search_on(self) -> None:
+        self._again = None
+        self.redraw()
 
     def set_filter(self, text: str) -> None:
         self._matches = Matches(text) if text else None

@@ -71,7 +71,7 @@ def _tree_rows(table: Table, pid: int, view: CgroupView) -> list[Row]:
         depth = cgroup.path.rstrip("/").count("/")
         name = cgroup.path.rpartition("/")[2] or "/"
         own = cgroup.relation == "own" or (not cgroup.relation and cgroup.path == view.own)
-        label = f"{'  ' * min(depth, 12)}{name}" + ("  ◆ here" if own else "")
+        label = f"{'  ' * min(depth, 12)}{'◆ ' if own else ''}{name}"
         happened = ", ".join(f"{event} {n}" for event, n in cgroup.events.items() if n)
         if cgroup.version == 1:
             label += f" [{','.join(cgroup.controllers)}]"

@@ -21,7 +21,7 @@ _COLUMNS = (
     Column("cpu %", 6, right=True),
     Column("rss", 9, right=True),
     Column("thr", 4, right=True, needs=90),
-    Column("gpu", 9),
+    Column("gpu", 12),
     Column("container", 14, needs=130),
     Column("command"),
 )
@@ -67,7 +67,7 @@ def _process_row(table: Table, p: ProcessInfo) -> Row:
         f"{p.cpu:.0f}",
         units.size(p.rss),
         str(p.threads),
-        (f"● {device_name(p.gpu)[-7:]}", "ok") if p.gpu else ("-", "dim"),
+        (f"● {device_name(p.gpu)}", "ok") if p.gpu else ("-", "dim"),
         (p.container or "-", "dim"),
         (p.command or p.name, "name" if p.gpu else ""),
     ]

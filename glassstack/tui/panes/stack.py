@@ -35,22 +35,25 @@ _COLUMNS = (
     Column("last error, or state", needs=WIDE),
     Column("source", 13),
 )
-_NARROW = (*_COLUMNS[:2], Column("version", 12), Column("per second"), *_COLUMNS[4:])
+_NARROW = (*_COLUMNS[:2], Column("version", 12), Column("per second, or state"), *_COLUMNS[4:])
 
 
 def _rates(layer: Layer) -> list[Span]:
     spans: list[Span] = []
     for label, value in layer.rates:
         spans += [(units.rate(value), "strong" if value else ""), (f" {label.removesuffix('/s')}  ", "dim")]
-    return spans or [("", "")]
+    return spans
 
 
-def _said(layer: Layer) -> Span:
-    """The layer's last error; else its state, and why it can't be seen."""
-    if layer.last_error:
-        return (layer.last_error, "bad" if layer.health == "broken" else "warn")
+def _error(layer: Layer) -> Span:
+    return (layer.last_error, "bad" if layer.health == "broken" else "warn")
+
+
+def _state(layer: Layer) -> Span:
+    """What the layer is made of now, and why it can't be seen."""
+    programs = layer.version if layer.key == "app" else ""
     why = layer.source.partition(": ")[2]
-    return ("; ".join(text for text in (layer.detail, why) if text), "dim")
+    return ("; ".join(text for text in (programs, layer.detail, why) if text), "dim")
 
 
 def stack_rows(found: Sequence[Layer], width: int) -> tuple[Row, list[Row]]:
@@ -63,14 +66,14 @@ def stack_rows(found: Sequence[Layer], width: int) -> tuple[Row, list[Row]]:
         cells: list[Cell] = [
             [(f"{brace} ", "rule"), (layer.title, "strong")],
             HEALTH.get(layer.health, (layer.health, "")),
-            layer.version or "-",
-            _rates(layer),
-            _said(layer),
+            "" if layer.key == "app" else layer.version or "-",
+            _rates(layer) if wide else _rates(layer) or _state(layer),
+            _error(layer) if layer.last_error else _state(layer),
             (layer.source.partition(":")[0], "dim"),
         ]
         rows.append(table.row(cells, key=("layer", layer.key), data=layer))
-        text, style = _said(layer)
-        if not wide and text:
+        if layer.last_error and not wide:
+            text, style = _error(layer)
             side = "│" if brace in "┌│" else " "
             rows.append(row((f"{side}   ", "rule"), (fit(text, width - 4).rstrip(), style)))
     return table.head(), rows
@@ -80,12 +83,15 @@ def minute_rows(s: Snapshot, width: int, high: int) -> list[Row]:
     """Calls flat next to doorbells and jobs racing: three curves on one scale."""
     r = s.rates
     series = (("ioctls", r.ioctls, "quiet"), ("doorbells", r.doorbells, "busy"), ("jobs", r.jobs, "busy"))
-    columns = min(SECONDS, width - 20)
-    top = max((max(values[-columns:], default=0) for _, values, _ in series), default=0)
+    wide = 2 if width >= 2 * SECONDS + 20 else 1  # cells per second
+    columns = min(SECONDS * wide, width - 20)
+    top = max((max(values[-columns // wide :], default=0) for _, values, _ in series), default=0)
     title = f"last minute, per second; full height is {units.count(top)}" if top else "last minute"
     rows = [rule(title, width)]
     for label, values, style in series:
-        lines = spark_rows(values, columns, top, high)
+        lines = spark_rows([value for value in values for _ in range(wide)], columns, top, high)
+        if high > 1 and label != "ioctls":
+            rows.append(blank())
         now = units.count(values[-1]) if values else "-"
         for index, line in enumerate(lines):
             last = index == len(lines) - 1
@@ -104,12 +110,15 @@ class StackPane(Pane):
         head, rows = stack_rows(layers(s), width)
         if view.height >= 24:
             rows.append(blank())
-        rows += minute_rows(s, width, 3 if view.height >= 38 else 1)
+        rows += minute_rows(s, width, 2 if view.height >= 34 else 1)
         lesson = sentence(s)
+        roomy = view.height >= 34
         if lesson:
+            rows += [blank()] if roomy else []
             rows += [row((line, "accent")) for line in wrap(lesson, min(width, 118))]
-        left = view.height - 1 - len(rows) - 1
+        left = view.height - 2 - len(rows) - roomy
         if left >= 2:
+            rows += [blank()] if roomy else []
             rows += [rule("newest calls", width)]
             calls = callrow.newest(s, width, left)
             rows += calls or [row(("none yet", "dim"))]

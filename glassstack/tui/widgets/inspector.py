@@ -111,11 +111,13 @@ class Inspector(Lines):
         width = max(10, self.size.width - self.indent - 1)
         about = rows_about(self.data, self.snapshot, width)
         body = list(about)
+        head = [] if self.beside else [rule("", width)]
         if self.moment is not None:
+            around = moments.rows(self.snapshot, self.moment)
             when = units.clock(self.moment - self.snapshot.started)
-            body += [*([blank()] if about else []), rule(f"around {when} s", width)]
-            body += moments.rows(self.snapshot, self.moment)
-        self.set_rows(() if self.beside else [rule("", width)], Rows(body))
+            head.append(row((f"at {when} s", "strong"), ("  and ", "dim"), *around[0].spans))
+            body += [*([blank()] if about else []), rule("around", width), *around[1:]]
+        self.set_rows(head, Rows(body))
 
     def _line(self, y: int) -> Line:
         spans, sign, over = super()._line(y)
