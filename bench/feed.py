@@ -17,6 +17,7 @@ import sys
 import time
 
 from glassstack.collectors.wire import WireReader, WireWriter
+from glassstack.model.codec import decode_batch
 from glassstack.model.entities import Channel, Mapping
 from glassstack.model.events import Channels, Event, Mappings, Process, Syscall
 from glassstack.model.values import Source
@@ -70,7 +71,7 @@ def channels(now: int, jobs: int) -> Channels:
 
 def make(rate: int, limit: int) -> None:
     """Writes events to stdout, in batches, on time; as fast as they are taken when they are not."""
-    writer = WireWriter(sys.stdout.fileno())
+    writer: WireWriter[Event] = WireWriter(sys.stdout.fileno())
     writer.write(stack(time.monotonic_ns()))
     made, moved, began = 0, 0, time.monotonic()
     while writer.check():
@@ -92,7 +93,7 @@ class CountingFeed:
     title = "bench"
 
     def __init__(self, source: int, counter: int) -> None:
-        self._reader = WireReader(source)
+        self._reader = WireReader(source, decode_batch)
         self._counter = counter
         self._calls = 0
 
@@ -113,17 +114,16 @@ def show(rate: int, counter: str, limit: int) -> None:
     """Runs the TUI until it is told to quit."""
     from glassstack.tui.app import GlassApp
 
-    with open(counter, "r+b") as file:
-        command = [sys.executable, __file__, "make", str(rate), str(limit)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as source:
+    command = [sys.executable, __file__, "make", str(rate), str(limit)]
+    with open(counter, "r+b") as file, subprocess.Popen(command, stdout=subprocess.PIPE) as source:
+        try:
             assert source.stdout
             feed = CountingFeed(os.dup(source.stdout.fileno()), file.fileno())
             source.stdout.close()
-            try:
-                GlassApp(feed).run()
-            finally:
-                feed.close()
-                source.terminate()
+            GlassApp(feed).run()
+            feed.close()
+        finally:
+            source.kill()
 
 
 if __name__ == "__main__":

@@ -69,7 +69,8 @@ class Pairs:
 def paired(runs: int, ours: Callable[[], float], peer: Callable[[], float]) -> Pairs:
     """Measures both in every run, taking turns at going first, after one run that warms up."""
     ours(), peer()
-    mine, theirs = [], []
+    mine: list[float] = []
+    theirs: list[float] = []
     for turn in range(runs):
         for which in (0, 1) if turn % 2 == 0 else (1, 0):
             (theirs if which else mine).append(peer() if which else ours())

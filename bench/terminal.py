@@ -70,7 +70,7 @@ class Terminal:
             if not data:
                 return
 
-    def type(self, keys: bytes) -> None:
+    def send(self, keys: bytes) -> None:
         """Sends keys; what came before is forgotten, so that wait_for sees the answer only."""
         with self._changed:
             self._tail.clear()

@@ -70,7 +70,7 @@ def cpu(runs: int) -> list[Result]:
         for _ in range(runs):
             with watched(rate) as tui:
                 tui.terminal.settle(WARM_UP)
-                tui.terminal.type(b"2")  # the calls, followed
+                tui.terminal.send(b"2")  # the calls, followed
                 tui.terminal.settle(1.0)
                 share, arrived = _share(tui)
                 shares.append(share)
@@ -99,15 +99,15 @@ def _share(tui: Watched) -> tuple[float, float]:
 
 
 def _answers(terminal: Terminal) -> list[float]:
-    """Milliseconds from a key to its trace on the screen, for letters typed into the filter."""
-    terminal.type(b"/")
+    """Milliseconds from a key to its trace on the screen, for letters typed as text to find."""
+    terminal.send(b"n")
     terminal.settle(0.7)
     found = []
     for letter in LETTERS * 2:
         typed = time.perf_counter()
-        terminal.type(letter.encode())
+        terminal.send(letter.encode())
         found.append(1000 * (terminal.wait_for(letter.encode()) - typed))
-        terminal.type(b"\x7f")
+        terminal.send(b"\x7f")
         terminal.settle(0.11)
     return found
 

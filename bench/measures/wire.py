@@ -35,7 +35,7 @@ def wire(runs: int) -> list[Result]:
             watched(1_000) as tui,
         ):
             tui.terminal.settle(1.0)
-            tui.terminal.type(b"2")
+            tui.terminal.send(b"2")
             home_rate, follow_rate, btop_rate = _rates((home, tui.terminal, btop))
             homes.append(home_rate)
             follows.append(follow_rate)

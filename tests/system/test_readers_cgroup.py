@@ -8,6 +8,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def nested() -> Iterator[tuple[Path, Path]]:
         yield outer, inner
     finally:
         for directory in (inner / "child", inner, outer):
-            eventually(lambda directory=directory: _removed(directory))
+            eventually(partial(_removed, directory))
 
 
 @pytest.fixture
