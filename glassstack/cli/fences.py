@@ -11,6 +11,7 @@ from glassstack.cli.pids import Watched, add_pids_argument
 from glassstack.cli.repeat import add_repeat_arguments, repeat
 from glassstack.collectors.channels import ChannelPoller
 from glassstack.collectors.completions import CompletionPoller
+from glassstack.collectors.device import ContextIds
 from glassstack.collectors.spaces import Spaces
 from glassstack.format import fields, units
 from glassstack.model.entities import Channel, Completion
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Shows the channels of the named processes, or of all that map a GPU."""
-    spaces, watched, screen = Spaces(), Watched(args.pids), Screen()
+    spaces, watched, screen = Spaces(id_of=ContextIds()), Watched(args.pids), Screen()
     pids: list[int] = []
     channels, completions = ChannelPoller(lambda: pids, spaces), CompletionPoller(lambda: pids, spaces)
 

@@ -34,7 +34,8 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _pid(text: str) -> int:
+def pid_of(text: str) -> int:
+    """A PID argument, for argparse."""
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 2**31:
         raise argparse.ArgumentTypeError(f"not a process id: {text!r}")
     return int(text)
@@ -44,7 +45,7 @@ def add_repeat_arguments(parser: argparse.ArgumentParser, pid: str = "") -> None
     """Adds --once, --json, --interval; and PID when ``pid`` is "required" or "optional" (None if absent)."""
     if pid:
         nargs = None if pid == "required" else "?"
-        parser.add_argument("pid", metavar="PID", type=_pid, nargs=nargs, help="process to look at")
+        parser.add_argument("pid", metavar="PID", type=pid_of, nargs=nargs, help="process to look at")
     parser.add_argument("--once", action="store_true", help="look once and exit")
     parser.add_argument("--json", action="store_true", help="NDJSON on stdout, one event a line")
     parser.add_argument(

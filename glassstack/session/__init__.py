@@ -65,6 +65,10 @@ class Targets:
         return sorted(self._pids)
 
 
+def _line(failure: Failed) -> str:
+    return f"{failure.cause}; {failure.remedy}" if failure.remedy else failure.cause
+
+
 class Session:
     """A live feed made of parts, optionally recorded.
 
@@ -72,12 +76,14 @@ class Session:
         sink: where parts put their batches.
         targets: the processes watched.
         record_error: why the recording ended early, "" otherwise.
+        failures: what parts could not do, one line each.
     """
 
     def __init__(self, title: str, record: Path | None = None, pids: Sequence[int] = ()) -> None:
         self.title = title
         self.targets = Targets(pids)
         self.record_error = ""
+        self.failures: list[str] = []
         self._inbox = Inbox()
         self._writer = Writer(record, title) if record else None
         self._parts: list[Part] = []
@@ -86,6 +92,7 @@ class Session:
     def sink(self, batch: list[Event]) -> None:
         """Takes a batch from any thread."""
         self.targets.learn(batch)
+        self.failures += [_line(event) for event in batch if isinstance(event, Failed)]
         self._inbox.put(batch)
 
     def add(self, make: Callable[[Sink], Part]) -> None:
@@ -119,6 +126,11 @@ class Session:
                 Failed(batch[-1].ts, Source.SELF, "recording", str(error), "what came before is kept")
             )
         return batch
+
+    def last_words(self) -> list[str]:
+        """What a person should know once the screen is gone, a line each."""
+        words = dict.fromkeys([*self.failures, self.record_error])
+        return [word for word in words if word]
 
     def close(self) -> None:
         """See Feed."""

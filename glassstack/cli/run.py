@@ -1,0 +1,27 @@
+"""`glassstack run -- COMMAND`: a program and its GPU stack in the TUI."""
+
+import argparse
+from pathlib import Path
+
+from glassstack.cli.errors import USAGE, CommandError
+from glassstack.cli.launching import add_launch_arguments, command_of, runner_of
+from glassstack.cli.screen import check_terminal, watch
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds run's options."""
+    parser.usage = "glassstack run [--gpu GPU] [-o FILE] [--] COMMAND…"
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="record the session")
+    add_launch_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Shows the program until the TUI is left; a program that still runs is then ended."""
+    command = command_of(args.command)
+    if not command:
+        raise CommandError("nothing to run", "name a COMMAND", USAGE)
+    check_terminal()
+    from glassstack.session.compose import run_session
+
+    runner = runner_of(args.gpu)
+    return watch(lambda: run_session(command, runner, args.output))

@@ -1,0 +1,86 @@
+"""Which parts make up each kind of session."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from glassstack.collectors.capabilities import CapabilityCollector
+from glassstack.collectors.cgroup import CgroupCollector
+from glassstack.collectors.channels import ChannelPoller
+from glassstack.collectors.completions import CompletionPoller
+from glassstack.collectors.control import discover
+from glassstack.collectors.device import ContextIds, DevicePoller
+from glassstack.collectors.holders import HolderCollector
+from glassstack.collectors.maps import MapsCollector
+from glassstack.collectors.polling import Polling
+from glassstack.collectors.probe_machine import Absent
+from glassstack.collectors.processes import ProcessCollector
+from glassstack.collectors.spaces import Spaces
+from glassstack.collectors.tracer.options import Options
+from glassstack.gpu.artifacts import Artifacts, MissingArtifactError
+from glassstack.session import Session
+from glassstack.session.demo import Demo
+from glassstack.session.tracing import Tracing
+
+Names = Callable[[], Sequence[str]]
+"""Embedded devices that a session asks."""
+
+
+def _launcher() -> Path | Absent:
+    try:
+        return Artifacts().bin("fakegpu-run")
+    except MissingArtifactError as error:
+        return Absent(error.cause, error.remedy)
+
+
+def _watch(session: Session, devices: Names, log: bool = False) -> None:
+    """Three threads: a slow walk over all processes must not make rates uneven, nor the first look late."""
+    spaces = Spaces(id_of=ContextIds(devices))
+    pids = session.targets
+    quick = (DevicePoller(devices, log=log), ChannelPoller(pids, spaces), CompletionPoller(pids, spaces))
+    slow = (MapsCollector(pids), CgroupCollector(pids), ProcessCollector(), HolderCollector())
+    once = (CapabilityCollector(_launcher()),)
+    for pollers in (quick, slow, once):
+        session.add(lambda sink, pollers=pollers: Polling(pollers, sink))  # type: ignore[misc]
+
+
+def demo_session(record: Path | None = None) -> Session:
+    """The embedded GPU with two programs.
+
+    Raises:
+        MissingArtifactError, DeviceError: there is no embedded GPU.
+        RecordingError: ``record`` can't be written.
+    """
+    session = Session("demonstration on the embedded GPU", record)
+    demo = Demo(session.sink, Artifacts())
+    session.add(lambda sink: demo)
+    _watch(session, lambda: (demo.device,))
+    return session
+
+
+def run_session(command: Sequence[str], runner: Sequence[str], record: Path | None = None) -> Session:
+    """A launched program; ``runner`` are the words that give it an embedded GPU, empty for none.
+
+    Raises:
+        OSError, RecordingError: it can't be started, ``record`` can't be written.
+    """
+    session = Session(" ".join(command), record)
+    name = f"glassstack-{os.getpid()}"
+    words = (*runner, "--name", name) if runner else ()
+    options = Options(command=tuple(command), runner=words)
+    session.add(lambda sink: Tracing(sink, options, session.over))
+    _watch(session, lambda: (f"fakegpu/{os.getuid()}/{name}",) if runner else discover())
+    return session
+
+
+def attach_session(pid: int, record: Path | None = None) -> Session:
+    """A running process. Raises as run_session."""
+    session = Session(f"pid {pid}", record, pids=[pid])
+    session.add(lambda sink: Tracing(sink, Options(pids=(pid,)), session.over))
+    _watch(session, discover, log=True)
+    return session
+
+
+def attach(session: Session, pid: int) -> None:
+    """Watches one more process in a session, which goes on when that one ends."""
+    session.add(lambda sink: Tracing(sink, Options(pids=(pid,)), lambda: None))
