@@ -145,11 +145,11 @@ def bar(begin: float, end: float, width: int) -> str:
     """
     first = min(int(begin * width), width - 1)
     if begin == end:
-        return "░" * width
+        return "─" * width
     last = min(int(end * width), width - 1)
     if begin < end:
-        return "".join("█" if first <= x <= max(last, first) else "░" for x in range(width))
-    return "".join("█" if x >= first or x <= last else "░" for x in range(width))
+        return "".join("█" if first <= x <= max(last, first) else "─" for x in range(width))
+    return "".join("█" if x >= first or x <= last else "─" for x in range(width))
 
 
 def rule(title: str, width: int) -> Row:

@@ -23,6 +23,7 @@ class Happening:
     kind: str
     text: str
     bad: bool = False
+    of: object = None  # jobs of one channel in a row are shown as one line
 
 
 def is_near(ts: int, moment: int) -> bool:
@@ -64,8 +65,9 @@ def _happenings(s: Snapshot, moment: int) -> Iterator[Happening]:
         yield Happening(log.ts, "log", log.text, log.xid is not None)
     for pid, device, entry in s.completions:
         status = f" Xid {entry.status}" if entry.status else ""
-        text = f"ch {entry.channel} seqno {entry.seqno} pid {pid} {device.removeprefix('/dev/')}{status}"
-        yield Happening(entry.done_ns, "job", text, entry.status != 0)
+        text = f"pid {pid} {device.removeprefix('/dev/')} ch {entry.channel} seqno {entry.seqno}{status}"
+        of = (pid, device, entry.channel, entry.status)
+        yield Happening(entry.done_ns, "job", text, entry.status != 0, of)
     for event in s.process_events:
         end = event.signal or ("" if event.status is None else str(event.status))
         yield Happening(event.ts, "process", f"{event.what} pid {event.pid} {event.command} {end}".rstrip())
@@ -94,15 +96,28 @@ def counts(happenings: list[Happening]) -> str:
     return ", ".join(parts) or "nothing"
 
 
+def _runs(happenings: list[Happening]) -> list[list[Happening]]:
+    """Neighbours that are jobs of one channel, together."""
+    runs: list[list[Happening]] = []
+    for happening in happenings:
+        if runs and happening.of is not None and runs[-1][-1].of == happening.of:
+            runs[-1].append(happening)
+        else:
+            runs.append([happening])
+    return runs
+
+
 def rows(snapshot: Snapshot, moment: int) -> list[Row]:
     """The list as the inspector shows it, times relative to the moment."""
     happenings, more = around(snapshot, moment)
     out = [row((f"{counts(happenings)} within ±{units.duration(WINDOW_NS)}", "dim"))]
-    for happening in happenings:
-        delta = happening.ts - moment
+    for run in _runs(happenings):
+        first = run[0]
+        delta = first.ts - moment
         when = "now" if delta == 0 else f"{'+' if delta > 0 else ''}{units.duration(delta)}"
-        style = "bad" if happening.bad else "strong" if delta == 0 else ""
-        out.append(row((f"{fit(when, 9, right=True)} {happening.kind:<7} ", "dim"), (happening.text, style)))
+        style = "bad" if first.bad else "strong" if delta == 0 else ""
+        text = first.text if len(run) == 1 else f"{first.text} and {len(run) - 1} more in order"
+        out.append(row((f"{fit(when, 9, right=True)} {first.kind:<7} ", "dim"), (text, style)))
     if more:
         out.append(row((f"and {units.grouped(more)} more, farther away", "dim")))
     return out

@@ -127,9 +127,10 @@ class Stage(App[int]):
         """Told to end: the same way out as ``q``, so that the terminal is left clean."""
         self.exit(return_code=128 + number)
 
-    def run(self, *, mouse: bool = False, **options: Any) -> int | None:
-        """Runs until quit. The mouse stays the terminal's, so that text can be selected."""
-        return super().run(mouse=mouse, **options)
+    def run(self, *, mouse: bool = False, **options: Any) -> int:
+        """Runs until quit; returns the exit code. The mouse stays the terminal's: text can be selected."""
+        super().run(mouse=mouse, **options)
+        return self.return_code or 0
 
     # Pictures
 

@@ -31,9 +31,10 @@ Screen.-narrow #inspector { width: 1fr; height: 55%; }
 #inspector.open { display: block; }
 CommandPalette > Vertical { margin-top: 2; width: 76; max-width: 96%; background: ansi_default; }
 CommandPalette SearchIcon { display: none; }
-CommandPalette #--input { border: none; border-bottom: ascii ansi_bright_black; background: ansi_default; }
+CommandPalette #--input { border: none; height: 2; background: ansi_default; }
 CommandPalette #--results { background: ansi_default; }
-CommandPalette CommandInput { background: ansi_default; padding: 0 1; border: none; margin: 0; }
+CommandPalette CommandInput { background: ansi_default; height: 1; padding: 0 1; border: none; margin: 0; }
+CommandPalette > .command-palette--help-text { text-style: not bold; }
 CommandPalette CommandList { border: none; background: ansi_default; }
 CommandPalette LoadingIndicator { display: none; }
 """

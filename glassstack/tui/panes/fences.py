@@ -11,9 +11,9 @@ from glassstack.tui.names import is_ended, process_name
 from glassstack.tui.pane import Drawing, Pane, View
 
 _CHANNELS = (
-    Column("process"),
+    Column("process", 22),
     Column("device", 9, needs=100),
-    Column("ctx", 4, right=True),
+    Column("ctx", 4, right=True, needs=100),
     Column("ch", 3, right=True),
     Column("doorbells", 11, right=True),
     Column("/s", 6, right=True),
@@ -22,17 +22,17 @@ _CHANNELS = (
     Column("seqno", 10, right=True),
     Column("queued", 8, right=True),
     Column("last end", 9, right=True, needs=100),
-    Column("state", 9),
+    Column("state"),
 )
 _JOBS = (
     Column("done at s", 12, right=True),
-    Column("process"),
+    Column("process", 22),
     Column("ch", 3, right=True),
     Column("seqno", 10, right=True),
     Column("queued", 9, right=True),
     Column("ran", 9, right=True),
     Column("wrote", 9, right=True, needs=90),
-    Column("status", 8),
+    Column("status"),
 )
 _LANE_NS = 1_000_000_000
 _LANES_MOST = 8
@@ -132,7 +132,8 @@ def job_rows(s: Snapshot, width: int, most: int) -> list[Row]:
     """The newest ended jobs, the newest first."""
     table = Table(_JOBS, width)
     rows = [rule("newest jobs", width), table.head()]
-    for pid, device, e in reversed(s.completions[-most:]):
+    newest = sorted(s.completions, key=lambda item: item[2].done_ns)[-most:]
+    for pid, device, e in reversed(newest):
         cells: list[Cell] = [
             (units.clock(e.done_ns - s.started), "dim"),
             process_name(s, pid),
@@ -163,5 +164,6 @@ class FencesPane(Pane):
         body = [*channels, blank(), *latency_rows(s, width)]
         body += [*([blank()] if view.height > 30 else []), *lane_rows(s, width)]
         if s.completions:
+            body += [blank()] if view.height > 30 else []
             body += job_rows(s, width, 100)
         return Drawing([head], body)

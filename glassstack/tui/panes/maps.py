@@ -1,5 +1,7 @@
 """Mappings of the device and its libraries, and the command rings with their packets."""
 
+from itertools import groupby
+
 from glassstack.format import fields, units
 from glassstack.model.entities import Mapping
 from glassstack.model.events import Ring
@@ -72,7 +74,8 @@ def ring_line(ring: Ring, width: int) -> Row:
     begin, end = ring.rptr % size / size, ring.wptr % size / size
     queued = (ring.wptr - ring.rptr) % 2**32
     track = "█" * (width - 2) if queued >= size else bar(begin, end, width - 2)
-    return row(("[", "rule"), (track, "busy"), ("]", "rule"))
+    spans = [("".join(run), "busy" if cell == "█" else "rule") for cell, run in groupby(track)]
+    return row(("[", "dim"), *spans, ("]", "dim"))
 
 
 def pointer_line(ring: Ring, width: int) -> Row:

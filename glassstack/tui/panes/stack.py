@@ -7,10 +7,12 @@ from glassstack.store.snapshot import SECONDS, Snapshot
 from glassstack.store.stack import Layer, layers
 from glassstack.tui import callrow
 from glassstack.tui.draw import Cell, Column, Row, Span, Table, blank, fit, row, rule, spark_rows, wrap
+from glassstack.tui.look import Look
 from glassstack.tui.pane import Drawing, Pane, View
 from glassstack.tui.quiet import sentence
 
 WIDE = 112
+UNREADABLE_NS = 3_000_000_000
 HEALTH: dict[str, Span] = {
     "ok": ("● ok", "ok"),
     "idle": ("○ idle", "dim"),
@@ -105,14 +107,19 @@ class StackPane(Pane):
 
     PERIOD = 1.0
 
+    def __init__(self, look: Look, *, id: str) -> None:
+        super().__init__(look, id=id)
+        self._calls: list[Row] = []
+        self._calls_of = (0, 0, 0, 0)  # end, time, width, rows that they were made for
+
     def draw(self, view: View) -> Drawing:
         s, width = view.snapshot, view.width
+        roomy = view.height >= 34
         head, rows = stack_rows(layers(s), width)
         if view.height >= 24:
             rows.append(blank())
-        rows += minute_rows(s, width, 2 if view.height >= 34 else 1)
+        rows += minute_rows(s, width, 2 if roomy else 1)
         lesson = sentence(s)
-        roomy = view.height >= 34
         if lesson:
             rows += [blank()] if roomy else []
             rows += [row((line, "accent")) for line in wrap(lesson, min(width, 118))]
@@ -120,9 +127,17 @@ class StackPane(Pane):
         if left >= 2:
             rows += [blank()] if roomy else []
             rows += [rule("newest calls", width)]
-            calls = callrow.newest(s, width, left)
-            rows += calls or [row(("none yet", "dim"))]
+            rows += self._newest(s, width, left) or [row(("none yet", "dim"))]
         return Drawing([head], rows)
+
+    def _newest(self, s: Snapshot, width: int, most: int) -> list[Row]:
+        """The newest calls; a list that outruns the eye changes every UNREADABLE_NS only."""
+        end, ts, *shape = self._calls_of
+        outruns = s.calls_end - end > most and 0 <= s.ts - ts < UNREADABLE_NS
+        if not outruns or shape != [width, most]:
+            self._calls = callrow.newest(s, width, most)
+            self._calls_of = (s.calls_end, s.ts, width, most)
+        return self._calls
 
     def enter(self, row: Row) -> None:
         if isinstance(row.data, Layer):
