@@ -26,6 +26,8 @@ _LINES = re.compile(
 )
 _EMBEDDED = re.compile(r"/memfd:(fakegpu(?:\d+|ctl|-uvm))")
 _DELETED = " (deleted)"
+WHOLE = "whole space"
+"""A mapping of everything, as only the embedded device itself has it."""
 
 
 def node_of(path: str) -> str:
@@ -37,10 +39,12 @@ def node_of(path: str) -> str:
     return path if family(path) else ""
 
 
-def classify(node: str, offset: int) -> tuple[str, int | None]:
+def classify(node: str, offset: int, size: int) -> tuple[str, int | None]:
     """What device memory at that offset is, and of which channel where it is a ring."""
     if family(node) != "fakegpu":
         return "device memory", None
+    if offset == 0 and size >= uapi.OFF_BUFFER:
+        return WHOLE, None
     if offset >= uapi.OFF_BUFFER:
         return "buffer", None
     ring, within = divmod(offset - uapi.OFF_RING, uapi.RING_STRIDE)
@@ -85,7 +89,7 @@ class Maps:
         node = node_of(path)
         what, channel, version = "", None, ""
         if node:
-            what, channel = classify(node, int(offset, 16))
+            what, channel = classify(node, int(offset, 16), int(end, 16) - int(start, 16))
         else:
             kind = library(path)
             if kind is None:
@@ -106,11 +110,11 @@ class Maps:
         )
 
     def users(self) -> tuple[list[int], int]:
-        """Processes that map a GPU, and how many could not be looked into."""
+        """Processes that map a GPU (its own device apart), and how many could not be looked into."""
         found, unreadable = [], 0
         for pid in all_pids(self._proc):
             try:
-                if any(mapping.device for mapping in self.read(pid)):
+                if any(mapping.device and mapping.what != WHOLE for mapping in self.read(pid)):
                     found.append(pid)
             except GoneError:
                 continue

@@ -6,17 +6,16 @@ the device's file. The offsets are the UAPI's.
 
 import time
 from collections.abc import Callable, Iterable
-from collections.abc import Mapping as MappingOf
 from pathlib import Path
 
-from glassstack.collectors.maps import Maps
+from glassstack.collectors.maps import WHOLE, Maps
 from glassstack.collectors.memory import DeviceFile, GoneError, Memory, UnreadableError
 from glassstack.model.entities import Mapping
 
 _FRESH_S = 0.05
 
-ContextIds = Callable[[], MappingOf[tuple[str, int], int]]
-"""(node, inode of the context's file) → the driver's id of the context."""
+ContextId = Callable[[str, int], int]
+"""(node, inode of the context's file) → the driver's id of the context, 0 = not known."""
 
 
 class Space:
@@ -72,24 +71,26 @@ class Space:
                 raise UnreadableError(f"{error}; {other}") from other
 
 
-def group(
-    pid: int, mappings: Iterable[Mapping], ids: MappingOf[tuple[str, int], int], proc: Path = Path("/proc")
-) -> list[Space]:
+def group(pid: int, mappings: Iterable[Mapping], id_of: ContextId, proc: Path = Path("/proc")) -> list[Space]:
     """The contexts among the mappings of a process."""
     found: dict[tuple[str, int], list[Mapping]] = {}
     for mapping in mappings:
-        if mapping.device:
+        if mapping.device and mapping.what != WHOLE:
             found.setdefault((mapping.device, mapping.inode), []).append(mapping)
-    return [Space(pid, tuple(some), ids.get(key, 0), proc) for key, some in found.items()]
+    return [Space(pid, tuple(some), id_of(*key), proc) for key, some in found.items()]
 
 
 class Spaces:
-    """Finds the contexts of processes; pollers that look at the same moment share one look."""
+    """Finds the contexts of processes; pollers that look at the same moment share one look.
 
-    def __init__(self, proc: Path = Path("/proc"), ids: ContextIds = dict) -> None:
+    Args:
+        id_of: asked for each context, so that it bears the name that the driver gave it.
+    """
+
+    def __init__(self, proc: Path = Path("/proc"), id_of: ContextId = lambda device, inode: 0) -> None:
         self._proc = proc
         self._maps = Maps(proc)
-        self._ids = ids
+        self._id_of = id_of
         self._seen: dict[int, tuple[float, list[Space]]] = {}
 
     def of(self, pid: int) -> list[Space]:
@@ -102,7 +103,7 @@ class Spaces:
         at, spaces = self._seen.get(pid, (-1.0, []))
         if now - at > _FRESH_S:
             self._seen.pop(pid, None)
-            spaces = group(pid, self._maps.read(pid), self._ids(), self._proc)
+            spaces = group(pid, self._maps.read(pid), self._id_of, self._proc)
             self._seen[pid] = (now, spaces)
         return spaces
 

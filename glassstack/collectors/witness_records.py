@@ -154,6 +154,9 @@ class Records:
         level, length = _LOG(piece, at + _RECORD_SIZE)
         text = piece[at + _LOG_TEXT : at + min(_LOG_TEXT + length, size)].decode("utf-8", "replace")
         xid = kmsg.parse_xid(text)
-        events.append(
-            Log(ts, Source.DEVICE, level, text, xid.xid if xid else None, xid.pid if xid else None, node)
-        )
+        # The line says which device; the record's own field does not.
+        if xid is None:
+            events.append(Log(ts, Source.DEVICE, level, text))
+        else:
+            device = kmsg.fakegpu_node(xid.pci)
+            events.append(Log(ts, Source.DEVICE, level, text, xid.xid, xid.pid, device))

@@ -9,6 +9,7 @@ import pytest
 
 from glassstack.collectors.maps import Maps, MapsCollector, classify, node_of
 from glassstack.collectors.memory import GoneError, UnreadableError
+from glassstack.collectors.spaces import group
 from glassstack.model.entities import Mapping
 from glassstack.model.events import Mappings
 
@@ -105,8 +106,8 @@ def test_nodes(proc: Proc, path: str, node: str) -> None:
 
 
 def test_real_device_memory_has_no_fixed_offsets() -> None:
-    assert classify("/dev/nvidia0", 0) == ("device memory", None)
-    assert classify("/dev/nvidia-uvm", 0x10000000) == ("device memory", None)
+    assert classify("/dev/nvidia0", 0, 4096) == ("device memory", None)
+    assert classify("/dev/nvidia-uvm", 0x10000000, 4096) == ("device memory", None)
 
 
 @pytest.mark.parametrize(
@@ -194,6 +195,26 @@ def test_users_are_those_that_map_a_device(proc: Proc) -> None:
     proc.process(9, line("/dev/nvidia0"))
     (proc.root / "self").mkdir()
     assert Maps(proc.root).users() == ([3, 9], 0)
+
+
+def test_the_embedded_device_itself_is_no_user(proc: Proc) -> None:
+    whole = line("/memfd:fakegpu0 (deleted)").replace("7f0000001000", "7f1000000000")
+    assert [m.what for m in proc.read(whole)] == ["whole space"]
+    assert Maps(proc.root).users() == ([], 0)
+    assert group(7, proc.read(whole), lambda device, inode: 0) == []
+
+
+def test_contexts_are_told_apart_by_their_file(proc: Proc) -> None:
+    first, second = "/memfd:fakegpu0 (deleted)", "/memfd:fakegpu1 (deleted)"
+    mappings = proc.read(
+        line(first, 0x1000, 5), line(second, 0x1000, 6), line(first, 0, 5), line(first, 0, 9)
+    )
+    spaces = group(7, mappings, lambda device, inode: 23 if inode == 5 else 0)
+    assert [(s.device, s.inode, s.context, len(s.mappings)) for s in spaces] == [
+        ("/dev/fakegpu0", 5, 23, 2),
+        ("/dev/fakegpu1", 6, 6, 1),
+        ("/dev/fakegpu0", 9, 9, 1),
+    ]
 
 
 def test_the_poller_tells_of_changes_only(proc: Proc) -> None:
