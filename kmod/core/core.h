@@ -34,10 +34,10 @@ struct fgpu_config {
 enum fgpu_event_type {
 	FGPU_EVENT_CONTEXT_OPEN,
 	FGPU_EVENT_CONTEXT_CLOSE,
-	FGPU_EVENT_DOORBELL, /* value: new wptr */
+	FGPU_EVENT_DOORBELL,  /* value: new wptr */
 	FGPU_EVENT_JOB_START, /* value: seqno */
-	FGPU_EVENT_JOB_DONE, /* value: seqno; xid: status */
-	FGPU_EVENT_LOG, /* text: one kernel-log line, without newline; level: 0…7 */
+	FGPU_EVENT_JOB_DONE,  /* value: seqno; xid: status */
+	FGPU_EVENT_LOG,	      /* text: one kernel-log line, without newline; level: 0…7 */
 };
 
 /**
@@ -88,7 +88,9 @@ uint32_t fgpu_context_id(const struct fgpu_context *context);
  * SUBMIT did when its answer could not be delivered (the caller was
  * interrupted and will call again). The driver must hold fgpu_device_lock()
  * across fgpu_ioctl_locked() and the answer, so that the engine has not
- * touched it yet.
+ * touched it yet. FREE and CHANNEL_DESTROY can't be taken back: for them
+ * fgpu_ioctl_foresee_locked() is true and tells what the call will return, so
+ * that the driver can answer first and call afterwards.
  */
 int fgpu_ioctl_size(unsigned int command);
 int fgpu_ioctl_payload(unsigned int command, const void *arg, uint64_t *user_pointer);
@@ -98,6 +100,8 @@ void fgpu_device_lock(struct fgpu_device *device);
 void fgpu_device_unlock(struct fgpu_device *device);
 int fgpu_ioctl_locked(struct fgpu_context *context, unsigned int command, void *arg,
 		      const void *payload);
+bool fgpu_ioctl_foresee_locked(struct fgpu_context *context, unsigned int command, const void *arg,
+			       int *ret);
 void fgpu_ioctl_undo_locked(struct fgpu_context *context, unsigned int command, const void *arg);
 
 /*

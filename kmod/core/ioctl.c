@@ -18,6 +18,7 @@
  * @poisoned: whether a poisoned context may still call it
  * @check: looks at the argument alone: 0 or -errno
  * @run: does it
+ * @drops: for a call that can't be undone: whether what it drops is there
  */
 struct call {
 	unsigned int command;
@@ -25,6 +26,7 @@ struct call {
 	bool poisoned;
 	int (*check)(const void *arg);
 	int (*run)(struct fgpu_context *context, void *arg, const void *payload);
+	bool (*drops)(struct fgpu_context *context, const void *arg);
 };
 
 static int zero(uint64_t value)
@@ -118,20 +120,31 @@ static int check_uvm_init(const void *arg)
 	return zero(init->flags | init->pad);
 }
 
+static bool has_buffer(struct fgpu_context *context, const void *arg)
+{
+	return fgpu_buffer_get(context, ((const struct fakegpu_free *)arg)->handle);
+}
+
+static bool has_channel(struct fgpu_context *context, const void *arg)
+{
+	return fgpu_channel_get(context, ((const struct fakegpu_channel_destroy *)arg)->handle);
+}
+
 static const struct call calls[] = {
-	{FAKEGPU_IOC_INFO, ON_GPU | ON_CTL, true, check_info, fgpu_call_info},
+	{FAKEGPU_IOC_INFO, ON_GPU | ON_CTL, true, check_info, fgpu_call_info, NULL},
 	{FAKEGPU_IOC_CHECK_VERSION, ON_GPU | ON_CTL, true, check_check_version,
-	 fgpu_call_check_version},
-	{FAKEGPU_IOC_ALLOC, ON_GPU, false, check_alloc, fgpu_call_alloc},
-	{FAKEGPU_IOC_FREE, ON_GPU, true, check_free, fgpu_call_free},
-	{FAKEGPU_IOC_MAP, ON_GPU, false, check_map, fgpu_call_map},
-	{FAKEGPU_IOC_CHANNEL_CREATE, ON_GPU, false, check_channel_create, fgpu_call_channel_create},
+	 fgpu_call_check_version, NULL},
+	{FAKEGPU_IOC_ALLOC, ON_GPU, false, check_alloc, fgpu_call_alloc, NULL},
+	{FAKEGPU_IOC_FREE, ON_GPU, true, check_free, fgpu_call_free, has_buffer},
+	{FAKEGPU_IOC_MAP, ON_GPU, false, check_map, fgpu_call_map, NULL},
+	{FAKEGPU_IOC_CHANNEL_CREATE, ON_GPU, false, check_channel_create, fgpu_call_channel_create,
+	 NULL},
 	{FAKEGPU_IOC_CHANNEL_DESTROY, ON_GPU, false, check_channel_destroy,
-	 fgpu_call_channel_destroy},
-	{FAKEGPU_IOC_SUBMIT, ON_GPU, false, check_submit, fgpu_call_submit},
-	{FAKEGPU_IOC_WAIT, ON_GPU, false, check_wait, fgpu_call_wait},
-	{FAKEGPU_IOC_CTX_INFO, ON_GPU, true, check_ctx_info, fgpu_call_ctx_info},
-	{FAKEGPU_IOC_UVM_INIT, ON_UVM, true, check_uvm_init, fgpu_call_uvm_init},
+	 fgpu_call_channel_destroy, has_channel},
+	{FAKEGPU_IOC_SUBMIT, ON_GPU, false, check_submit, fgpu_call_submit, NULL},
+	{FAKEGPU_IOC_WAIT, ON_GPU, false, check_wait, fgpu_call_wait, NULL},
+	{FAKEGPU_IOC_CTX_INFO, ON_GPU, true, check_ctx_info, fgpu_call_ctx_info, NULL},
+	{FAKEGPU_IOC_UVM_INIT, ON_UVM, true, check_uvm_init, fgpu_call_uvm_init, NULL},
 };
 
 static const struct call *find_call(unsigned int command)
@@ -165,10 +178,9 @@ int fgpu_ioctl_payload(unsigned int command, const void *arg, uint64_t *user_poi
 	return (int)submit->length;
 }
 
-int fgpu_ioctl_locked(struct fgpu_context *context, unsigned int command, void *arg,
-		      const void *payload)
+/* Whether the call may be made: all that stands before its own errors. */
+static int admit(const struct fgpu_context *context, const struct call *call, const void *arg)
 {
-	const struct call *call = find_call(command);
 	int error;
 
 	if (!call || !(call->nodes & (1U << context->node)))
@@ -179,9 +191,29 @@ int fgpu_ioctl_locked(struct fgpu_context *context, unsigned int command, void *
 	error = call->check(arg);
 	if (error)
 		return error;
-	if (context->xid && !call->poisoned)
-		return -EIO;
-	return call->run(context, arg, payload);
+	return context->xid && !call->poisoned ? -EIO : 0;
+}
+
+int fgpu_ioctl_locked(struct fgpu_context *context, unsigned int command, void *arg,
+		      const void *payload)
+{
+	const struct call *call = find_call(command);
+	int error = admit(context, call, arg);
+
+	return error ? error : call->run(context, arg, payload);
+}
+
+bool fgpu_ioctl_foresee_locked(struct fgpu_context *context, unsigned int command, const void *arg,
+			       int *ret)
+{
+	const struct call *call = find_call(command);
+
+	if (!call || !call->drops)
+		return false;
+	*ret = admit(context, call, arg);
+	if (!*ret && !call->drops(context, arg))
+		*ret = -ENOENT;
+	return true;
 }
 
 int fgpu_ioctl(struct fgpu_context *context, unsigned int command, void *arg, const void *payload)

@@ -78,8 +78,9 @@ static void perform(struct call *call, unsigned int command, void *arg, uint16_t
 	call->in = before;
 	call->in_size = size;
 	fgpu_device_lock(context->device);
-	/* What can't be undone must not be done for a caller that has gone away. */
-	if (!notify_still_valid(call)) {
+	if (fgpu_ioctl_foresee_locked(context->core, command, arg, &ret)) {
+		if (notify_answer(call, ret) && !ret)
+			fgpu_ioctl_locked(context->core, command, arg, payload);
 		fgpu_device_unlock(context->device);
 		return;
 	}

@@ -181,14 +181,13 @@ static bool go_to_root(struct walk *walk)
 static bool follow_link(struct walk *walk, const char *name)
 {
 	char target[FGPU_PATH_MAX];
-	ssize_t n = readlinkat(walk->at, name, target, sizeof(target) - 1);
-	size_t rest = strlen(walk->rest) + 1;
+	ssize_t n = readlinkat(walk->at, name, target, sizeof(target));
+	size_t rest = strlen(walk->rest) + 1; /* "/more", or nothing */
 
-	if (n < 0 || ++walk->links > LINKS_MAX || (size_t)n + 1 + rest > sizeof(walk->rest))
+	if (n < 0 || ++walk->links > LINKS_MAX || (size_t)n + rest > sizeof(walk->rest))
 		return false;
-	memmove(walk->rest + n + 1, walk->rest, rest);
+	memmove(walk->rest + n, walk->rest, rest);
 	memcpy(walk->rest, target, (size_t)n);
-	walk->rest[n] = '/';
 	return target[0] != '/' || go_to_root(walk);
 }
 
