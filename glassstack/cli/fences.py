@@ -35,7 +35,8 @@ JOBS = ("LATENCY", "P50", "P99", "MAX", "JOBS")
 PACKETS_SHOWN = 8
 _KEPT = 4096
 
-Key = tuple[str, int, int]
+Key = tuple[int, str, int, int]
+"""Two devices may both call a context by the same number: the process tells them apart."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +74,7 @@ class Screen:
                 self._jobs.extend(event.entries)
                 self._lost += event.lost
             elif isinstance(event, Ring):
-                self._rings[(event.device, event.context, event.channel)] = event
+                self._rings[(event.pid, event.device, event.context, event.channel)] = event
         seen = [event for event in events if isinstance(event, Channels)]
         rows = [self._row(event.ts, channel) for event in seen for channel in event.channels]
         lines = (
@@ -123,7 +124,7 @@ class Screen:
 
 
 def _key(channel: Channel) -> Key:
-    return channel.device, channel.context, channel.index
+    return channel.pid, channel.device, channel.context, channel.index
 
 
 def _spread(name: str, values: list[int]) -> tuple[str, ...]:

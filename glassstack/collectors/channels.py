@@ -65,26 +65,37 @@ class ChannelPoller:
         return events
 
     def _of(self, pid: int, taken: set[tuple[str, int]]) -> list[Event]:
-        channels: list[Channel] = []
-        rings: list[Event] = []
         ts = time.monotonic_ns()
         try:
-            for space in self._spaces.of(pid):
-                key = (space.device, space.inode)
-                # A fork shares its parent's context: it counts once.
-                if key not in taken and space.mapped(uapi.OFF_FENCE):
-                    taken.add(key)
-                    found = channels_of(space)
-                    channels += found
-                    rings += self._moved_rings(space, found)
+            try:
+                found = self._look(pid, taken)
+            except GoneError:
+                raise
+            except UnreadableError:
+                # It may have taken its mappings away since they were listed.
+                self._spaces.forget(pid)
+                found = self._look(pid, taken)
         except GoneError:
             return []  # its end is told by who traces it; until then the last look stands
         except UnreadableError as error:
+            self._told.add(pid)
             return [Channels(ts, Source.POLL, pid, (), f"doorbells and fences: {error}")]
+        channels = tuple(channel for _, some in found for channel in some)
         if not channels and pid not in self._told:
             return []
         self._told.add(pid)
-        return [Channels(ts, Source.POLL, pid, tuple(channels)), *rings]
+        rings = [ring for space, some in found for ring in self._moved_rings(space, some)]
+        return [Channels(ts, Source.POLL, pid, channels), *rings]
+
+    def _look(self, pid: int, taken: set[tuple[str, int]]) -> list[tuple[Space, list[Channel]]]:
+        """Each context of a process that no other was seen with: a fork shares its parent's."""
+        found = []
+        for space in self._spaces.of(pid):
+            key = (space.device, space.inode)
+            if key not in taken and space.mapped(uapi.OFF_FENCE):
+                found.append((space, channels_of(space)))
+        taken.update((space.device, space.inode) for space, _ in found)
+        return found
 
     def _moved_rings(self, space: Space, channels: list[Channel]) -> list[Event]:
         events: list[Event] = []
@@ -93,7 +104,10 @@ class ChannelPoller:
             pointers = (channel.wptr, channel.rptr)
             if not channel.ring_size or self._ring_at.get(key) == pointers:
                 continue
-            ring = read_ring(space, channel)
+            try:
+                ring = read_ring(space, channel)
+            except UnreadableError:
+                continue  # taken away meanwhile; the next look says so
             if ring is not None:
                 self._ring_at[key] = pointers
                 events.append(ring)

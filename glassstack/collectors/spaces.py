@@ -13,6 +13,8 @@ from glassstack.collectors.memory import DeviceFile, GoneError, Memory, Unreadab
 from glassstack.model.entities import Mapping
 
 _FRESH_S = 0.05
+_SHARE = 20
+"""A look at a process with very many mappings is kept for so many times what it took."""
 
 ContextId = Callable[[str, int], int]
 """(node, inode of the context's file) → the driver's id of the context, 0 = not known."""
@@ -92,6 +94,7 @@ class Spaces:
         self._maps = Maps(proc)
         self._id_of = id_of
         self._seen: dict[int, tuple[float, list[Space]]] = {}
+        """Until when a look holds, and what was seen."""
 
     def of(self, pid: int) -> list[Space]:
         """The contexts that a process has mapped.
@@ -100,12 +103,17 @@ class Spaces:
             UnreadableError: with the reason; GoneError when the process has ended.
         """
         now = time.monotonic()
-        at, spaces = self._seen.get(pid, (-1.0, []))
-        if now - at > _FRESH_S:
-            self._seen.pop(pid, None)
+        until, spaces = self._seen.get(pid, (-1.0, []))
+        if now > until:
+            self.forget(pid)
             spaces = group(pid, self._maps.read(pid), self._id_of, self._proc)
-            self._seen[pid] = (now, spaces)
+            took = time.monotonic() - now
+            self._seen[pid] = (now + max(_FRESH_S, _SHARE * took), spaces)
         return spaces
+
+    def forget(self, pid: int) -> None:
+        """Looks anew the next time: what was seen of it does not hold any more."""
+        self._seen.pop(pid, None)
 
     def keep(self, pids: Iterable[int]) -> None:
         """Forgets every other process."""

@@ -78,6 +78,11 @@ class Context:
             if os.path.lexists(f"/proc/self/fd/{fd}") and "memfd" in os.readlink(f"/proc/self/fd/{fd}"):
                 os.close(fd)
 
+    def unmap(self, _: int) -> None:
+        """The program: is done with the device, and goes on."""
+        for mapping in self.maps.values():
+            mapping.close()
+
     def secret(self, _: int) -> None:
         """The program: no one may look into it (what a setuid program looks like)."""
         import ctypes
