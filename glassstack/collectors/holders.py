@@ -45,9 +45,10 @@ def device_of(path: str) -> str:
     return path if _NODE.fullmatch(path) else ""
 
 
-def _part(device: str, offset: int) -> str:
-    """What the device memory at that offset is: "doorbell", "ring 1", "buffer" …"""
-    what, channel = classify(device, offset)
+def _part(device: str, line: list[str]) -> str:
+    """What the device memory of a line of maps is: "doorbell", "ring 1", "buffer" …"""
+    start, _, end = line[0].partition("-")
+    what, channel = classify(device, int(line[2], 16), int(end, 16) - int(start, 16))
     return what if channel is None else f"{what} {channel}"
 
 
@@ -71,6 +72,8 @@ class HolderCollector:
         self._proc = str(proc)
         self._identities = identities or Identities(proc)
         self._drivers = drivers
+        self.latest: Holders | None = None
+        """What the last look gave."""
 
     def probe(self) -> Capability:
         """Ready always; says when only the own user's processes can be looked into."""
@@ -96,7 +99,8 @@ class HolderCollector:
                 unreadable += 1
             except (OSError, ValueError, psutil.Error):
                 continue  # it ended meanwhile: it holds nothing any more
-        return Holders(time.monotonic_ns(), Source.POLL, tuple(found), unreadable)
+        self.latest = Holders(time.monotonic_ns(), Source.POLL, tuple(found), unreadable)
+        return self.latest
 
     def _descriptors(self, pid: int) -> Iterator[_Hit]:
         directory = f"{self._proc}/{pid}/fd"
@@ -127,7 +131,7 @@ class HolderCollector:
             if device:
                 count[device] = count.get(device, 0) + 1
                 if count[device] <= MAX_MAPPINGS:
-                    yield _Hit(device, "mapping", f"{parts[0]} {parts[1]} {_part(device, int(parts[2], 16))}")
+                    yield _Hit(device, "mapping", f"{parts[0]} {parts[1]} {_part(device, parts)}")
         for device, number in count.items():
             if number > MAX_MAPPINGS:
                 yield _Hit(device, "mapping", f"{number - MAX_MAPPINGS} more mappings")

@@ -15,10 +15,10 @@ import psutil
 from glassstack.collectors.holders import HolderCollector
 from glassstack.collectors.identity import Identities, Identity, Stat, pids, read_stat
 from glassstack.model.entities import Capability, ProcessInfo
-from glassstack.model.events import Event, Processes
+from glassstack.model.events import Event, Holders, Processes
 from glassstack.model.values import Source
 
-_HOLDERS_PERIOD = 5.0
+_HOLDERS_NS = 5_000_000_000
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -34,6 +34,7 @@ class ProcessCollector:
 
     Args:
         kernel_threads: list the kernel's own threads too.
+        holders: whose looks tell the device of each process; shared, they cost nothing more.
     """
 
     name = "processes"
@@ -43,9 +44,9 @@ class ProcessCollector:
         self._proc = str(proc)
         self._kernel_threads = kernel_threads
         self._identities = Identities(proc)
-        self._holders = HolderCollector(proc, self._identities)
+        self._holders = holders or HolderCollector(proc, Identities(proc))
+        self._seen: Holders | None = None
         self._held: dict[int, str] = {}
-        self._held_at = -_HOLDERS_PERIOD
         self._spent: dict[int, _Spent] = {}
 
     def probe(self) -> Capability:
@@ -106,10 +107,13 @@ class ProcessCollector:
 
     def _refresh_held(self) -> None:
         """Looking through all descriptors costs more than the list itself: done less often."""
-        if time.monotonic() - self._held_at < _HOLDERS_PERIOD:
+        latest = self._holders.latest
+        if latest is None or time.monotonic_ns() - latest.ts > _HOLDERS_NS:
+            latest = self._holders.look()
+        if latest is self._seen:
             return
-        held: dict[int, list[str]] = {}
-        for holder in self._holders.look().holders:
-            held.setdefault(holder.pid, []).append(holder.device)
-        self._held = {pid: " ".join(sorted(set(devices))) for pid, devices in held.items()}
-        self._held_at = time.monotonic()
+        self._seen = latest
+        held: dict[int, set[str]] = {}
+        for holder in latest.holders:
+            held.setdefault(holder.pid, set()).add(holder.device)
+        self._held = {pid: " ".join(sorted(devices)) for pid, devices in held.items()}

@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from glassstack.collectors.cgroup_mounts import memberships
+from glassstack.collectors.holders import HolderCollector
 from glassstack.collectors.identity import REFRESH, Identities, main_path, read_stat
 from glassstack.collectors.processes import ProcessCollector
 from glassstack.model.entities import ProcessInfo
@@ -121,3 +122,13 @@ def test_forgotten_when_gone(proc: Path) -> None:
 )
 def test_the_path_that_stands_for_all(text: str, path: str) -> None:
     assert main_path(memberships(text)) == path
+
+
+def test_shared_holders_are_not_looked_for_again(proc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(proc, 7)
+    (proc / "7" / "fd" / "5").symlink_to("/dev/fakegpu0")
+    shared = HolderCollector(proc)
+    shared.look()
+    monkeypatch.setattr(shared, "look", lambda: pytest.fail("looked again"))
+    collector = ProcessCollector(proc, holders=shared)
+    assert [one(collector).gpu for _ in range(3)] == ["/dev/fakegpu0"] * 3
