@@ -39,7 +39,13 @@ class ProcessCollector:
 
     name = "processes"
 
-    def __init__(self, proc: Path = Path("/proc"), kernel_threads: bool = False, period: float = 1.0) -> None:
+    def __init__(
+        self,
+        proc: Path = Path("/proc"),
+        kernel_threads: bool = False,
+        holders: HolderCollector | None = None,
+        period: float = 1.0,
+    ) -> None:
         self.period = period
         self._proc = str(proc)
         self._kernel_threads = kernel_threads
