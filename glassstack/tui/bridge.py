@@ -134,9 +134,11 @@ class Bridge:
 
     def _apply(self, batch: list[Event]) -> None:
         for start in range(0, len(batch), _CHUNK):
+            if self._stop.is_set():
+                return
             with self._lock:
                 self._store.apply(batch[start : start + _CHUNK])
-        self._owed = True
+            self._owed = True
 
     def _show(self) -> None:
         if not self._owed:

@@ -129,8 +129,8 @@ class Stage(App[int]):
 
     def run(self, *, mouse: bool = False, **options: Any) -> int:
         """Runs until quit; returns the exit code. The mouse stays the terminal's: text can be selected."""
-        super().run(mouse=mouse, **options)
-        return self.return_code or 0
+        result = super().run(mouse=mouse, **options)
+        return (self.return_code or 0) if result is None else result
 
     # Pictures
 

@@ -42,13 +42,9 @@ def setting_up(pid: int, at: int) -> list[Event]:
     """The calls of a program until its channel is there."""
     step = 210_000
     calls = [
-        syscall(
-            at, "openat", pid, syscall="openat", raw=None, ret=5, fields={"path": GPU, "flags": "O_RDWR"}
-        ),
+        syscall(at, "openat", pid, syscall="openat", raw=None, ret=5, fields={"path": GPU}),
         syscall(at + step, "CHECK_VERSION", pid, fields={"mode": "strict", "version": VERSION, "reply": 1}),
-        syscall(
-            at + 2 * step, "INFO", pid, fields={"device": 0, "vram_total": 256 * MIB, "version": VERSION}
-        ),
+        syscall(at + 2 * step, "INFO", pid, fields={"device": 0, "vram_total": 256 * MIB}),
         syscall(at + 3 * step, "ALLOC", pid, fields={"size": 4 * MIB, "handle": 1}),
         syscall(at + 4 * step, "MAP", pid, fields={"what": "BUFFER", "handle": 1, "offset": 0x1000_0000}),
         syscall(
@@ -187,12 +183,9 @@ def holders(at: int) -> ev.Holders:
     """Descriptors and mappings of both programs."""
     found = []
     for pid, name in ((TRAIN, "fakegpu-train"), (BURST, "fakegpu-burst")):
-        found.append(en.Holder(pid, name, "alice", GPU, "fd", "fd 5 rw", f"/ml.slice/job-{pid}.scope"))
-        found.append(
-            en.Holder(
-                pid, name, "alice", GPU, "mapping", "7f12c0000000-7f12c0001000 doorbell", "", "c0ffee", 7
-            )
-        )
+        cgroup, where = f"/ml.slice/job-{pid}.scope", "7f12c0000000-7f12c0001000 doorbell"
+        found.append(en.Holder(pid, name, "alice", GPU, "fd", "fd 5 rw", cgroup))
+        found.append(en.Holder(pid, name, "alice", GPU, "mapping", where, cgroup, "c0ffee", 7))
     return ev.Holders(at, Source.POLL, tuple(found), unreadable=3)
 
 
@@ -200,26 +193,12 @@ def processes(at: int) -> ev.Processes:
     """A small machine."""
     rows = [(1, 0, "init", "root", ""), (640, 1, "sshd", "root", ""), (700, 640, "bash", "alice", "")]
     rows += [(TRAIN, 700, "fakegpu-train", "alice", GPU), (BURST, 700, "fakegpu-burst", "alice", GPU)]
-    return ev.Processes(
-        at,
-        Source.POLL,
-        tuple(
-            en.ProcessInfo(
-                pid,
-                ppid,
-                (pid, 7) if gpu else (pid,),
-                name,
-                f"/usr/bin/{name} --steps 5",
-                user,
-                "S",
-                2,
-                8 * MIB,
-                12.0 if gpu else 0.0,
-                gpu=gpu,
-            )
-            for pid, ppid, name, user, gpu in rows
-        ),
-    )
+    found = []
+    for pid, ppid, name, user, gpu in rows:
+        pids, cpu = ((pid, 7), 12.0) if gpu else ((pid,), 0.0)
+        command = f"/usr/bin/{name} --steps 5"
+        found.append(en.ProcessInfo(pid, ppid, pids, name, command, user, "S", 2, 8 * MIB, cpu, gpu=gpu))
+    return ev.Processes(at, Source.POLL, tuple(found))
 
 
 def device(at: int) -> ev.Devices:
@@ -283,6 +262,11 @@ def look_around(at: int, jobs: int) -> list[Event]:
     ]
 
 
+def nothing() -> list[Event]:
+    """Before anything was seen."""
+    return []
+
+
 def healthy() -> list[Event]:
     """Everything works: the quiet steady state."""
     end = START + 48 * SECOND
@@ -292,17 +276,15 @@ def healthy() -> list[Event]:
 def broken() -> list[Event]:
     """The same, and then a fault poisons the burst program's context."""
     at = START + 48 * SECOND + 200_000_000
-    text = f"FGPU: Xid (PCI:0000:01:00): 31, pid={BURST}, name=fakegpu-burst, Ch 00000000, MMU Fault: address 0x2000"
+    text = f"FGPU: Xid (PCI:0000:01:00): 31, pid={BURST}, name=fakegpu-burst, Ch 00000000, MMU Fault: 0x2000"
+    wait = {"channel": 2, "seqno": 941}
+    words = "fakegpu-burst: wait: Input/output error\n"
     return [
         *healthy(),
         ev.Log(at, Source.DEVICE, 3, text, 31, BURST, GPU),
-        syscall(
-            at + 120_000, "WAIT", fields={"channel": 2, "seqno": 941}, ret=-5, errno="EIO", dur_ns=2_100_000
-        ),
+        syscall(at + 120_000, "WAIT", fields=wait, ret=-5, errno="EIO", dur_ns=2_100_000),
         ev.Channels(at + 1_000_000, Source.POLL, BURST, (channel(BURST, 940, at, error=31),)),
-        ev.Output(
-            at + 3_000_000, Source.PTRACE, BURST, "stderr", "fakegpu-burst: wait: Input/output error\n"
-        ),
+        ev.Output(at + 3_000_000, Source.PTRACE, BURST, "stderr", words),
         ev.Process(at + 9_000_000, Source.PTRACE, BURST, BURST, "exit", status=1),
         ev.Dropped(at + 10_000_000, Source.DEVICE, "device", 12),
     ]

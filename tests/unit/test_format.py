@@ -28,7 +28,15 @@ def test_size(value: int, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0"), (0.5, "0.5"), (999, "999"), (1000, "1k"), (1234, "1.23k"), (99_960, "100k"), (4_500_000, "4.5M")],
+    [
+        (0, "0"),
+        (0.5, "0.5"),
+        (999, "999"),
+        (1000, "1k"),
+        (1234, "1.23k"),
+        (99_960, "100k"),
+        (4_500_000, "4.5M"),
+    ],
 )
 def test_count(value: float, text: str) -> None:
     assert units.count(value) == text

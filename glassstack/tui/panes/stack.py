@@ -42,6 +42,8 @@ _NARROW = (*_COLUMNS[:2], Column("version", 12), Column("per second, or state"),
 
 def _rates(layer: Layer) -> list[Span]:
     spans: list[Span] = []
+    if layer.health == "unknown":  # a zero would claim that somebody looked
+        return spans
     for label, value in layer.rates:
         spans += [(units.rate(value), "strong" if value else ""), (f" {label.removesuffix('/s')}  ", "dim")]
     return spans
@@ -55,6 +57,8 @@ def _state(layer: Layer) -> Span:
     """What the layer is made of now, and why it can't be seen."""
     programs = layer.version if layer.key == "app" else ""
     why = layer.source.partition(": ")[2]
+    if layer.health == "unknown" and layer.source in ("measured", "emulated"):
+        return ("nothing seen yet", "dim")
     return ("; ".join(text for text in (programs, layer.detail, why) if text), "dim")
 
 
