@@ -71,7 +71,7 @@ def clock(ns: int, digits: int = 6) -> str:
     """Nanoseconds since a common start as seconds with ``digits`` decimals (0-9), cut, not rounded."""
     sign = "-" if ns < 0 else ""
     whole, rest = divmod(abs(ns), 1_000_000_000)
-    return f"{sign}{whole}.{rest:09}"[: len(sign) + len(str(whole)) + 1 + digits] if digits else f"{sign}{whole}"
+    return f"{sign}{whole}.{f'{rest:09}'[:digits]}" if digits else f"{sign}{whole}"
 
 
 def rate(per_second: float) -> str:
