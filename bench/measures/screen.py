@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
-from harness import ROOT, MissingError, Result, at_most
+from harness import GLASSSTACK, ROOT, MissingError, Result, at_most, tool
 from terminal import Terminal
 
 COLUMNS, LINES = 120, 40
@@ -112,6 +112,27 @@ def _answers(terminal: Terminal) -> list[float]:
     return found
 
 
+def session(runs: int) -> list[Result]:
+    """`glassstack run` on a program that sleeps: the TUI with all that looks around once a second."""
+    shares, beside = [], []
+    for _ in range(runs):
+        with Terminal((*GLASSSTACK, "run", "--", tool("sleep"), "600"), COLUMNS, LINES) as terminal:
+            terminal.wait_for(b"\x1b[?1049h", 20)
+            terminal.settle(WARM_UP + 1)
+            tui = psutil.Process(terminal.process.pid)
+            others = tui.children(recursive=True)
+            before = _seconds([tui]), _seconds(others)
+            terminal.settle(WINDOW)
+            shares.append(100 * (_seconds([tui]) - before[0]) / WINDOW)
+            beside.append(100 * (_seconds(others) - before[1]) / WINDOW)
+    note = f"beside it, the tracer and the device: {statistics.median(beside):.2g} %"
+    return [at_most("session-idle", "glassstack run -- sleep: share of a core", "%", shares, 2.0, note)]
+
+
+def _seconds(processes: list[psutil.Process]) -> float:
+    return sum(float(sum(one.cpu_times()[:2])) for one in processes if one.is_running())
+
+
 def memory(runs: int) -> list[Result]:
     """RSS after EVENTS calls, as fast as they are taken; flat from the middle on."""
     del runs  # one run says it: it takes minutes and does not vary
@@ -131,4 +152,4 @@ def memory(runs: int) -> list[Result]:
     ]
 
 
-MEASURES = {"tui-cpu": cpu, "tui-rss": memory}
+MEASURES = {"tui-cpu": cpu, "session-idle": session, "tui-rss": memory}

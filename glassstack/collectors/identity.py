@@ -46,6 +46,15 @@ class Identity:
     container: str
 
 
+def read_short(path: str) -> bytes:
+    """Content of a proc file of less than a page, which the kernel gives whole. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, 4096)
+    finally:
+        os.close(descriptor)
+
+
 def read_bytes(path: str) -> bytes:
     """Content of a proc file, without the cost of a buffered reader. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -60,11 +69,7 @@ def read_bytes(path: str) -> bytes:
 
 def read_stat(proc: str, pid: int) -> Stat:
     """Raises OSError when the process is gone, ValueError when it is not a stat file."""
-    descriptor = os.open(f"{proc}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        data = os.read(descriptor, 4096)  # the kernel gives it whole
-    finally:
-        os.close(descriptor)
+    data = read_short(f"{proc}/{pid}/stat")
     opened, closed = data.index(b"("), data.rindex(b")")  # the name may hold both
     rest = data[closed + 2 :].split()
     if len(rest) < 22:

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from glassstack.collectors.holders import MAX_MAPPINGS, HolderCollector, device_of
+from glassstack.collectors.holders import MAX_MAPPINGS, TRUSTED, HolderCollector, device_of
 
 STAT = "{pid} (a (b) c) S 1 1 1 0 -1 0 0 0 0 0 7 5 0 0 20 0 3 0 100 4096 23" + " 0" * 30 + "\n"
 
@@ -125,3 +125,29 @@ def test_a_process_that_ends_meanwhile_holds_nothing(proc: Proc) -> None:
     (proc.root / "7" / "stat").unlink()
     event = HolderCollector(proc.root).look()
     assert (event.holders, event.unreadable) == ((), 0)
+
+
+def test_a_process_that_has_not_run_is_not_searched_again(proc: Proc) -> None:
+    proc.add(7, {5: "/dev/fakegpu0"})
+    home = proc.root / "7"
+    (home / "task" / "7").mkdir(parents=True)
+    (home / "schedstat").write_text("1000 0 23\n")
+    collector = HolderCollector(proc.root)
+    assert len(collector.look().holders) == 1
+    (home / "fd" / "6").symlink_to("/dev/fakegpu1")  # can't happen: it has not run
+    assert len(collector.look().holders) == 1
+    (home / "schedstat").write_text("1001 0 23\n")
+    assert len(collector.look().holders) == 2
+    (home / "fd" / "7").symlink_to("/dev/fakegpu2")
+    assert [len(collector.look().holders) for _ in range(TRUSTED)][-2:] == [2, 3]
+
+
+def test_threads_may_have_run(proc: Proc) -> None:
+    proc.add(7, {5: "/dev/fakegpu0"})
+    for thread in ("7", "8"):
+        (proc.root / "7" / "task" / thread).mkdir(parents=True)
+    (proc.root / "7" / "schedstat").write_text("1000 0 23\n")
+    collector = HolderCollector(proc.root)
+    collector.look()
+    (proc.root / "7" / "fd" / "6").symlink_to("/dev/fakegpu1")
+    assert len(collector.look().holders) == 2

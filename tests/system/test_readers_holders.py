@@ -102,6 +102,36 @@ def test_a_mapping_holds_after_close(programs: list[subprocess.Popen[str]]) -> N
     assert holder.detail.endswith("rw-s doorbell")
 
 
+def test_every_change_is_seen_at_the_next_look() -> None:
+    """A program opens and closes by turns; the same collector, which skips those at rest, looks at each."""
+    body = """
+import os, sys
+for line in sys.stdin:
+    if line.strip() == "open":
+        fd = os.memfd_create("fakegpu7")
+    else:
+        os.close(fd)
+    print("done", flush=True)
+"""
+    collector = HolderCollector()
+    with subprocess.Popen(
+        [sys.executable, "-S", "-c", body],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    ) as program:
+        assert program.stdin
+        assert program.stdout
+        for turn in range(23):
+            program.stdin.write("close\n" if turn % 2 else "open\n")
+            program.stdin.flush()
+            assert program.stdout.readline() == "done\n"
+            held = [one for one in collector.look().holders if one.pid == program.pid]
+            assert len(held) == 1 - turn % 2, f"turn {turn}"
+        program.kill()
+
+
 def test_commands_show_them(programs: list[subprocess.Popen[str]]) -> None:
     text = subprocess.run(
         [*GLASSSTACK, "holders", "--once"], capture_output=True, text=True, check=True
