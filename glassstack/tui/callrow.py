@@ -7,6 +7,7 @@ from glassstack.tui.draw import Cell, Column, Row, Span, Table
 
 WIDE = 100
 """From this width on the device and the result have columns of their own."""
+_POINTERS = ("packets", "arg", "addr")
 _COLUMNS = (
     Column("time s", 11, right=True),
     Column("pid", 7, right=True),
@@ -37,6 +38,17 @@ def result(call: Syscall) -> Span:
     return (str(call.ret), "")
 
 
+def fields_line(call: Syscall) -> str:
+    """The fields, what tells calls apart first: pointers last, an absolute deadline as the time left."""
+    shown = {name: value for name, value in call.fields.items() if name not in _POINTERS}
+    deadline = shown.pop("deadline_ns", 0)
+    text = [fields.line(shown)] if shown else []
+    if isinstance(deadline, int) and deadline:
+        text.append(f"deadline={'+' if deadline >= call.ts else ''}{units.duration(deadline - call.ts)}")
+    text += [fields.line({name: call.fields[name]}) for name in _POINTERS if name in call.fields]
+    return " ".join(text)
+
+
 def call_row(columns: Table, width: int, started: int, call: Syscall, number: int) -> Row:
     """The row of a call; its key is the call's number."""
     outcome = result(call)
@@ -46,7 +58,7 @@ def call_row(columns: Table, width: int, started: int, call: Syscall, number: in
         (str(call.pid), "dim"),
         (device_name(call.device), "dim"),
         (call.name, "name"),
-        fields.line(call.fields),
+        fields_line(call),
         outcome,
         # A narrow screen has no room for the result: a failure takes the place of the duration.
         outcome if width < WIDE and call.errno is not None else took,

@@ -10,6 +10,12 @@ def command_name(command: str) -> str:
     return command.split(" ")[0].rpartition("/")[2]
 
 
+def short_command(command: str) -> str:
+    """The command line without the program's folder: ``train --steps 5``."""
+    first, space, rest = command.partition(" ")
+    return first.rpartition("/")[2] + space + rest
+
+
 def process_name(s: Snapshot, pid: int) -> str:
     """``812 train``, or ``pid 812`` when nobody said what it runs: the pid survives a narrow column."""
     for tracked in s.tracked:

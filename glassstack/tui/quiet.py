@@ -50,7 +50,8 @@ def _silences(s: Snapshot, pids: set[int]) -> dict[int, int]:
 
 def quiet_processes(s: Snapshot) -> list[Quiet]:
     """Processes that work without calls, the busiest first."""
-    busy = {c.pid for c in s.channels if c.ring_size and s.ts - c.done_ns <= _BUSY_NS and not c.error}
+    ringed = {c.pid for c in s.channels if c.ring_size and not c.error}
+    busy = {pid for pid, _, entry in s.completions if pid in ringed and s.ts - entry.done_ns <= _BUSY_NS}
     if not busy:
         return []
     names = {t.pid: t.command.split(" ")[0].rpartition("/")[2] for t in s.tracked}

@@ -4,7 +4,7 @@ from glassstack.format import units
 from glassstack.model.entities import Channel, Completion
 from glassstack.store.snapshot import LatencySummary, Snapshot
 from glassstack.tui.callrow import device_name
-from glassstack.tui.draw import Cell, Column, Row, Table, blank, fit, row, rule, spark_rows
+from glassstack.tui.draw import Cell, Column, Row, Span, Table, blank, fit, row, rule, spark_rows
 from glassstack.tui.latency import ChannelRates, channel_key, histogram, lane
 from glassstack.tui.look import Look
 from glassstack.tui.names import is_ended, process_name
@@ -16,14 +16,16 @@ _CHANNELS = (
     Column("ctx", 4, right=True, needs=100),
     Column("ch", 3, right=True),
     Column("doorbells", 11, right=True),
-    Column("/s", 6, right=True),
+    Column("bell/s", 6, right=True),
     Column("jobs", 11, right=True, needs=100),
-    Column("/s", 6, right=True),
+    Column("job/s", 6, right=True),
     Column("seqno", 10, right=True),
     Column("queued", 8, right=True),
     Column("last end", 9, right=True, needs=100),
     Column("state"),
 )
+_CHANNELS_NARROW = (Column("process", 18), *_CHANNELS[1:])
+_LATELY_NS = 1_500_000_000
 _JOBS = (
     Column("done at s", 12, right=True),
     Column("process", 22),
@@ -38,24 +40,31 @@ _LANE_NS = 1_000_000_000
 _LANES_MOST = 8
 
 
-def _state(s: Snapshot, c: Channel) -> tuple[str, str]:
+def _last_ends(s: Snapshot) -> dict[tuple[int, str, int], int]:
+    """When the newest job of each channel ended (ns), out of the completions."""
+    return {(pid, device, entry.channel): entry.done_ns for pid, device, entry in s.completions}
+
+
+def _state(s: Snapshot, c: Channel, done_ns: int, jobs: float | None) -> Span:
     if c.error:
         return (f"✗ Xid {c.error}", "bad")
     if is_ended(s, c.pid):
         return ("○ ended", "dim")
-    if s.ts - c.done_ns < 1_500_000_000:
+    if jobs or s.ts - done_ns < _LATELY_NS:
         return ("● busy", "ok")
-    if c.ring_size and c.wptr != c.rptr:
+    if c.ring_size and c.wptr != c.rptr and jobs is not None:
         return ("◐ stuck?", "warn")
     return ("○ idle", "dim")
 
 
 def channel_rows(s: Snapshot, rates: ChannelRates, width: int) -> tuple[Row, list[Row]]:
     """A row per channel."""
-    table = Table(_CHANNELS, width)
+    table = Table(_CHANNELS if width >= 100 else _CHANNELS_NARROW, width)
+    ends = _last_ends(s)
     rows: list[Row] = []
     for c in sorted(s.channels, key=lambda c: (is_ended(s, c.pid), c.pid, c.context, c.index)):
         rate = rates.of(c)
+        done = max(c.done_ns, ends.get((c.pid, c.device, c.index), 0))
         cells: list[Cell] = [
             (process_name(s, c.pid), "name"),
             (device_name(c.device), "dim"),
@@ -67,10 +76,10 @@ def channel_rows(s: Snapshot, rates: ChannelRates, width: int) -> tuple[Row, lis
             (units.rate(rate[1]) if rate else "-", "strong"),
             units.grouped(c.seqno),
             units.size((c.wptr - c.rptr) % 2**32) if c.ring_size else "no ring",
-            (units.duration(max(0, s.ts - c.done_ns)) if c.done_ns else "-", "dim"),
-            _state(s, c),
+            (units.duration(max(0, s.ts - done)) if done else "-", "dim"),
+            _state(s, c, done, rate[1] if rate else None),
         ]
-        rows.append(table.row(cells, key=("channel", *channel_key(c)), ts=c.done_ns, data=c))
+        rows.append(table.row(cells, key=("channel", *channel_key(c)), ts=done, data=c))
     rows += [
         row((f"{process_name(s, pid)}: missing: {why}", "warn")) for pid, why in s.channels_missing.items()
     ]

@@ -4,6 +4,7 @@ from glassstack.model.entities import Holder
 from glassstack.store.snapshot import Snapshot
 from glassstack.tui.callrow import device_name
 from glassstack.tui.draw import Cell, Column, Row, Table, blank, row, rule
+from glassstack.tui.names import command_name
 from glassstack.tui.pane import Drawing, Pane, View
 
 _COLUMNS = (
@@ -37,7 +38,7 @@ def _holder_row(table: Table, h: Holder) -> Row:
         str(h.pid),
         (str(h.ns_pid) if h.ns_pid else "-", "dim"),
         h.user,
-        (h.command, "name"),
+        (command_name(h.command), "name"),
         h.how,
         h.detail,
         (h.container or "-", "dim"),

@@ -32,7 +32,7 @@ _PACKETS = (
 )
 
 
-def _mapping_row(table: Table, pid: int, m: Mapping) -> Row:
+def _mapping_row(table: Table, width: int, pid: int, m: Mapping) -> Row:
     what = f"{m.what} ch{m.channel}" if m.channel is not None else m.what
     return table.row(
         [
@@ -44,7 +44,7 @@ def _mapping_row(table: Table, pid: int, m: Mapping) -> Row:
             (units.address(m.end), "dim"),
             (str(m.inode) if m.inode else "-", "dim"),
             m.version or "-",
-            (m.path, "dim"),
+            (m.device or (m.path if width >= 100 else m.path.rpartition("/")[2]), "dim"),
         ],
         key=("map", pid, m.start),
         data=m,
@@ -63,7 +63,7 @@ def mapping_rows(s: Snapshot, width: int) -> list[Row]:
         rows += [rule(title, width), table.head()]
         if pid in s.mappings_missing:
             rows.append(row((f"missing: {s.mappings_missing[pid]}", "warn")))
-        rows += [_mapping_row(table, pid, m) for m in found]
+        rows += [_mapping_row(table, width, pid, m) for m in found]
         rows.append(blank())
     return rows or [row(("no process looked at yet", "dim")), blank()]
 

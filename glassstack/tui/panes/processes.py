@@ -5,6 +5,7 @@ from glassstack.model.entities import ProcessInfo
 from glassstack.store.snapshot import Snapshot, Tracked
 from glassstack.tui.callrow import device_name
 from glassstack.tui.draw import Cell, Column, Row, Span, Table, blank, row, rule
+from glassstack.tui.names import short_command
 from glassstack.tui.pane import Drawing, Pane, View
 
 _TRACED = (
@@ -52,7 +53,7 @@ def traced_rows(s: Snapshot, width: int) -> list[Row]:
             (str(t.ppid) if t.ppid else "-", "dim"),
             str(len(t.threads)) if t.threads else "-",
             state,
-            ("  " * _depth(t, parents) + t.command, "name"),
+            ("  " * _depth(t, parents) + short_command(t.command), "name"),
         ]
         rows.append(table.row(cells, key=("traced", t.pid), ts=last.get(t.pid, 0), data=t))
     return [*rows, blank()]
@@ -69,7 +70,7 @@ def _process_row(table: Table, p: ProcessInfo) -> Row:
         str(p.threads),
         (f"● {device_name(p.gpu)}", "ok") if p.gpu else ("-", "dim"),
         (p.container or "-", "dim"),
-        (p.command or p.name, "name" if p.gpu else ""),
+        (short_command(p.command) or p.name, "name" if p.gpu else ""),
     ]
     return table.row(cells, key=("process", p.pid), data=p)
 

@@ -98,15 +98,15 @@ def _notices(status: Status) -> list[Span]:
 
 
 def capability_spans(s: Snapshot) -> list[Span]:
-    """What can be seen here and what can't; the reason is in the help."""
-    ready = [c.name for c in s.capabilities if c.ready]
+    """How much can be seen here, and what can't and why; the remedies are in the help."""
+    if not s.capabilities:
+        return []
     absent = [c for c in s.capabilities if not c.ready]
-    spans: list[Span] = []
-    if ready:
-        spans += [("● ", "ok"), (" ".join(ready), "dim")]
-    if absent:
-        spans += [("  ○ not ", "warn"), ("; ".join(f"{c.name}: {c.why}" for c in absent), "dim")]
-    return spans
+    ready = len(s.capabilities) - len(absent)
+    if not absent:
+        return [("● ", "ok"), (f"all {ready} ways to see are ready", "dim")]
+    names = "; ".join(f"{c.name}: {c.why}" if len(absent) == 1 else c.name for c in absent)
+    return [("● ", "ok"), (f"{ready} ready", "dim"), ("  ○ not ready: ", "warn"), (names, "dim")]
 
 
 def bottom_row(status: Status, width: int) -> Row:
