@@ -25,6 +25,7 @@ _NODE = re.compile(r"/dev/(?:fakegpu|nvidia|dri/|kfd)[^ ]*")
 # The embedded device gives out memory files: that is what /proc shows of them.
 _EMBEDDED = re.compile(r"/memfd:(fakegpu(?:\d+|ctl|-uvm))")
 _HINTS = (b" /dev/", b" /memfd:fakegpu")
+_HINTED = re.compile(rb"^[^/\n]*/(?:dev/|memfd:fakegpu)[^\n]*$", re.MULTILINE)
 _DRIVER = "fakegpud"
 _ACCESS = ("r", "w", "rw", "-")
 
@@ -48,6 +49,8 @@ class _Quiet(NamedTuple):
 
 def device_of(path: str) -> str:
     """The node a descriptor or mapping of that path is of ("/dev/fakegpu0"), "" when of none."""
+    if not path.startswith(("/dev/", "/memfd:")):
+        return ""
     path = path.removesuffix(" (deleted)")
     embedded = _EMBEDDED.fullmatch(path)
     if embedded:
@@ -156,11 +159,11 @@ class HolderCollector:
 
     def _mappings(self, pid: int) -> Iterator[_Hit]:
         data = read_bytes(f"{self._proc}/{pid}/maps")
-        if not any(hint in data for hint in _HINTS):
+        if not any(hint in data for hint in _HINTS):  # a search in C: nearly every process ends here
             return
         count: dict[str, int] = {}
-        for line in data.decode("utf-8", "replace").splitlines():
-            parts = line.split(None, 5)
+        for line in _HINTED.findall(data):
+            parts = line.decode("utf-8", "replace").split(None, 5)
             device = device_of(parts[5]) if len(parts) == 6 else ""
             if device:
                 count[device] = count.get(device, 0) + 1
