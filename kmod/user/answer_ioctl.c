@@ -124,7 +124,7 @@ void answer_ioctl(struct call *call)
 	uint64_t late;
 	int size, error;
 
-	call->context = context_of_fd(call->tid, (int)call->notif.data.args[0]);
+	call->context = context_of_fd(call->task, (int)call->notif.data.args[0]);
 	if (!call->context) {
 		notify_continue(call);
 		return;

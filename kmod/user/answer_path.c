@@ -69,17 +69,20 @@ static const struct path_call *find(int nr)
 	return NULL;
 }
 
-/* The flags argument; openat2 has them in memory. false = can't be read. */
-static bool flags_of(const struct call *call, const struct path_call *what, int *flags)
+/* The flags argument; openat2 has it in memory with another. False: can't be read. */
+static bool flags_of(const struct call *call, const struct path_call *what, int *flags,
+		     uint64_t *resolve)
 {
 	struct open_how how;
 
+	*resolve = 0;
 	*flags = what->flags < 0 ? what->fixed : (int)call->notif.data.args[what->flags];
 	if (what->nr != SYS_openat2)
 		return true;
 	if (!memory_read(call->listener, call->tid, call->notif.data.args[2], &how, sizeof(how)))
 		return false;
 	*flags = (int)how.flags;
+	*resolve = how.resolve;
 	return true;
 }
 
@@ -197,6 +200,13 @@ static void answer_target(struct call *call, const struct path_call *what, struc
 	}
 }
 
+/* With AT_EMPTY_PATH no path at all will do, since Linux 6.11. */
+static int read_path(const struct call *call, uint64_t from, char path[FGPU_PATH_MAX])
+{
+	path[0] = '\0';
+	return from ? memory_read_path(call->listener, call->tid, from, path) : 0;
+}
+
 void answer_path(struct call *call)
 {
 	const struct path_call *what = find(call->notif.data.nr);
@@ -204,17 +214,18 @@ void answer_path(struct call *call)
 	char path[FGPU_PATH_MAX];
 	struct target target;
 	int dirfd, flags, length;
+	uint64_t resolve;
 
 	dirfd = what->dirfd < 0 ? AT_FDCWD : (int)args[what->dirfd];
-	length = memory_read_path(call->listener, call->tid, args[what->path], path);
-	if (length < 0 || !flags_of(call, what, &flags)) {
+	length = read_path(call, args[what->path], path);
+	if (length < 0 || !flags_of(call, what, &flags, &resolve)) {
 		notify_continue(call); /* the kernel says what is wrong */
 		return;
 	}
 	if (!path[0] && flags & AT_EMPTY_PATH && what->verb != VERB_OPEN) {
-		target = target_of_fd(call->tid, dirfd);
+		target = target_of_fd(call->task, dirfd);
 	} else {
-		target = path_resolve(call->tid, dirfd, path, follows(what, flags));
+		target = path_resolve(call->task, dirfd, path, follows(what, flags), resolve);
 		/* A link to a descriptor of ours is a link. */
 		if (target.kind == TARGET_CONTEXT && !follows(what, flags))
 			target.kind = TARGET_OTHER;

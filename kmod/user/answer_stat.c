@@ -91,18 +91,16 @@ void answer_statx(struct call *call, struct target target, uint64_t user)
 	finish(call, user, &info, sizeof(info));
 }
 
-struct target target_of_fd(pid_t tid, int fd)
+struct target target_of_fd(const struct task *task, int fd)
 {
-	const struct context *context = context_of_fd(tid, fd);
+	const struct context *context = context_of_fd(task, fd);
 
-	if (!context)
-		return (struct target){.kind = TARGET_OTHER};
-	return (struct target){.kind = TARGET_CONTEXT, .minor = context->minor};
+	return context ? target_of(context) : no_target;
 }
 
 void answer_fstat(struct call *call)
 {
-	struct target target = target_of_fd(call->tid, (int)call->notif.data.args[0]);
+	struct target target = target_of_fd(call->task, (int)call->notif.data.args[0]);
 
 	if (target.kind == TARGET_OTHER || !notify_still_valid(call)) {
 		notify_continue(call);

@@ -194,11 +194,9 @@ struct context *context_of_inode(dev_t dev, ino_t ino)
 	return NULL;
 }
 
-struct context *context_of_fd(pid_t tid, int fd)
+struct context *context_of_fd(const struct task *task, int fd)
 {
 	struct stat info;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)tid, fd);
-	return stat(path, &info) ? NULL : context_of_inode(info.st_dev, info.st_ino);
+	return task_stat_fd(task, fd, &info) ? context_of_inode(info.st_dev, info.st_ino) : NULL;
 }

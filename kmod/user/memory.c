@@ -119,25 +119,3 @@ int memory_read_path(const struct listener *listener, pid_t tid, uint64_t from,
 	}
 	return -ENAMETOOLONG;
 }
-
-pid_t process_of(pid_t tid)
-{
-	static pid_t last_tid, last_pid;
-	char path[64], line[128];
-	FILE *file;
-	int pid = tid;
-
-	if (tid == last_tid)
-		return last_pid;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	file = fopen(path, "re");
-	if (!file)
-		return tid;
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "Tgid: %d", &pid) == 1)
-			break;
-	fclose(file);
-	last_tid = tid;
-	last_pid = pid;
-	return pid;
-}

@@ -226,7 +226,12 @@ bool notify_give_fd(struct call *call, int fd, bool cloexec)
 static void dispatch(struct call *call)
 {
 	call->tid = (pid_t)call->notif.pid;
-	call->pid = process_of(call->tid);
+	call->task = task_of(call->tid);
+	if (!call->task) { /* gone meanwhile, or of a PID namespace out of sight */
+		notify_continue(call);
+		return;
+	}
+	call->pid = call->task->pid;
 	switch (call->notif.data.nr) {
 	case SYS_ioctl:
 		answer_ioctl(call);

@@ -1,175 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * What a path means to the program that used it: walked component by
- * component from its own root or directory, with its own symlinks.
- *
- * The device nodes live in this process's /dev. A program that sees that very
- * directory sees them, by whatever path. In any other /dev they exist only if
- * something is there under that name: what injection binds in.
+ * component from its own root or directory, with its own symlinks. node.c
+ * says whether what is reached is ours.
  */
 #define _GNU_SOURCE
 #include "user.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/sysmacros.h>
+#include <sys/syscall.h>
 #include <unistd.h>
-#include <linux/magic.h>
 
 #define LINKS_MAX 40
+#define PROC_ROOT_INO 1
 
 /**
  * struct walk - a walk in progress
- * @root: the program's root; never left
+ * @task: who walks
+ * @root: never left
  * @at: the directory reached
- * @rest: what is left to walk
+ * @follow: a symlink at the end, too
+ * @resolve: RESOLVE_* of openat2()
  * @links: symlinks followed
+ * @rest: what is left to walk
  */
 struct walk {
+	const struct task *task;
 	int root;
 	int at;
-	pid_t tid;
-	char rest[2 * FGPU_PATH_MAX];
+	bool follow;
+	uint64_t resolve;
 	int links;
+	char rest[2 * FGPU_PATH_MAX];
 };
 
-static const struct target other = {.kind = TARGET_OTHER};
-
-const char *node_name(unsigned int minor)
+/* Takes over `fd`, which may be -1: no such directory. */
+static bool move_to(struct walk *walk, int fd)
 {
-	static const char names[FAKEGPU_MAX_DEVICES][10] = {"fakegpu0", "fakegpu1", "fakegpu2",
-							    "fakegpu3", "fakegpu4", "fakegpu5",
-							    "fakegpu6", "fakegpu7"};
-
-	if (minor == FAKEGPU_MINOR_CTL)
-		return "fakegpuctl";
-	if (minor == FGPU_MINOR_UVM)
-		return "fakegpu-uvm";
-	return names[minor % FAKEGPU_MAX_DEVICES];
-}
-
-static bool minor_of_name(const char *name, unsigned int *minor)
-{
-	static const unsigned int minors[] = {
-		0, 1, 2, 3, 4, 5, 6, 7, FAKEGPU_MINOR_CTL, FGPU_MINOR_UVM};
-	size_t i;
-
-	for (i = 0; i < sizeof(minors) / sizeof(minors[0]); i++) {
-		if (!strcmp(name, node_name(minors[i])) && device_exists(minors[i])) {
-			*minor = minors[i];
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool same_directory(int fd, const char *path)
-{
-	struct stat a, b;
-
-	return !fstat(fd, &a) && !stat(path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-static bool is_dev(const struct walk *walk)
-{
-	int dev = openat(walk->root, "dev", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat a, b;
-	bool same;
-
-	if (dev < 0)
-		return false;
-	same = !fstat(dev, &a) && !fstat(walk->at, &b) && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
-	close(dev);
-	return same;
-}
-
-/* The name in the directory reached, when nothing says that it is an ordinary file. */
-static struct target judge(const struct walk *walk, const char *name)
-{
-	struct target found = {.kind = TARGET_NODE};
-	struct stat info;
-
-	if (!minor_of_name(name, &found.minor))
-		return other;
-	if (same_directory(walk->at, "/dev"))
-		return found;
-	if (!is_dev(walk) || fstatat(walk->at, name, &info, AT_SYMLINK_NOFOLLOW))
-		return other;
-	return S_ISREG(info.st_mode) || S_ISCHR(info.st_mode) ? found : other;
-}
-
-static bool is_procfs(int fd)
-{
-	struct statfs info;
-
-	return !fstatfs(fd, &info) && info.f_type == PROC_SUPER_MAGIC;
-}
-
-static struct target judge_proc(const struct walk *walk)
-{
-	static const char dir[] = "driver/fakegpu";
-	size_t length = sizeof(dir) - 1;
-	struct target found = {.kind = TARGET_VERSION_DIR};
-
-	if (strncmp(walk->rest, dir, length) || !is_procfs(walk->at))
-		return other;
-	if (!walk->rest[length] || !strcmp(walk->rest + length, "/"))
-		return found;
-	found.kind = TARGET_VERSION;
-	return strcmp(walk->rest + length, "/version") ? other : found;
-}
-
-/* "self/fd/5", "123/fd/5", "thread-self/fd/5" under a procfs: one of our own files? */
-static struct target judge_descriptor(const struct walk *walk)
-{
-	char path[64], who[16], tail;
-	struct target found = {.kind = TARGET_CONTEXT};
-	struct context *context;
-	struct stat info;
-	int fd, pid;
-
-	if (sscanf(walk->rest, "%15[^/]/fd/%d%c", who, &fd, &tail) != 2 || !is_procfs(walk->at))
-		return other;
-	pid = strcmp(who, "self") && strcmp(who, "thread-self") ? atoi(who) : walk->tid;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
-	if (pid <= 0 || stat(path, &info))
-		return other;
-	context = context_of_inode(info.st_dev, info.st_ino);
-	if (!context)
-		return other;
-	found.minor = context->minor;
-	return found;
-}
-
-static bool enter(struct walk *walk, const char *name)
-{
-	int next;
-
-	if (!strcmp(name, "..")) {
-		struct stat a, b;
-
-		if (!fstat(walk->root, &a) && !fstat(walk->at, &b) && a.st_dev == b.st_dev &&
-		    a.st_ino == b.st_ino)
-			return true;
-	}
-	next = openat(walk->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (next < 0)
-		return false;
-	close(walk->at);
-	walk->at = next;
-	return true;
-}
-
-static bool go_to_root(struct walk *walk)
-{
-	int fd = fcntl(walk->root, F_DUPFD_CLOEXEC, 0);
-
 	if (fd < 0)
 		return false;
 	close(walk->at);
@@ -177,18 +49,67 @@ static bool go_to_root(struct walk *walk)
 	return true;
 }
 
-/* Puts what a symlink says before the rest. */
-static bool follow_link(struct walk *walk, const char *name)
+static bool enter(struct walk *walk, const char *name)
 {
-	char target[FGPU_PATH_MAX];
-	ssize_t n = readlinkat(walk->at, name, target, sizeof(target));
-	size_t rest = strlen(walk->rest) + 1; /* "/more", or nothing */
+	if (!strcmp(name, "..") && same_file(walk->root, "", walk->at, ""))
+		return !(walk->resolve & RESOLVE_BENEATH);
+	return move_to(walk, openat(walk->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
 
-	if (n < 0 || ++walk->links > LINKS_MAX || (size_t)n + rest > sizeof(walk->rest))
+/* Puts what a symlink says before the rest, which is "" or begins with '/'. */
+static bool follow_text(struct walk *walk, const char *name)
+{
+	char text[FGPU_PATH_MAX];
+	ssize_t n = readlinkat(walk->at, name, text, sizeof(text));
+	size_t rest = strlen(walk->rest) + 1;
+
+	if (n <= 0 || (size_t)n + rest > sizeof(walk->rest))
 		return false;
 	memmove(walk->rest + n, walk->rest, rest);
-	memcpy(walk->rest, target, (size_t)n);
-	return target[0] != '/' || go_to_root(walk);
+	memcpy(walk->rest, text, (size_t)n);
+	if (text[0] != '/')
+		return true;
+	return !(walk->resolve & RESOLVE_BENEATH) &&
+	       move_to(walk, fcntl(walk->root, F_DUPFD_CLOEXEC, 0));
+}
+
+/* "self" means the one who asks; in our own procfs, whose numbers we have. */
+static bool follow_self(struct walk *walk, const char *name)
+{
+	char path[64];
+	int n = snprintf(path, sizeof(path), "/proc/%d", (int)walk->task->pid);
+
+	if (!strcmp(name, "thread-self"))
+		snprintf(path + n, sizeof(path) - (size_t)n, "/task/%d", (int)walk->task->tid);
+	return move_to(walk, open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+/* A symlink of a procfs below its root: not a text but the thing itself. */
+static bool follow_magic(struct walk *walk, const char *name)
+{
+	return !(walk->resolve & RESOLVE_NO_MAGICLINKS) &&
+	       move_to(walk, openat(walk->at, name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+/* Goes on behind a symlink. False: nowhere, or at `found`. */
+static bool follow_link(struct walk *walk, const char *name, struct target *found)
+{
+	bool last = !walk->rest[0];
+	struct stat at;
+
+	if ((last && !walk->follow) || walk->resolve & RESOLVE_NO_SYMLINKS ||
+	    ++walk->links > LINKS_MAX)
+		return false;
+	if (!is_procfs(walk->at))
+		return follow_text(walk, name);
+	if (!fstat(walk->at, &at) && at.st_ino == PROC_ROOT_INO) {
+		if (!strcmp(name, "self") || !strcmp(name, "thread-self"))
+			return follow_self(walk, name);
+		return follow_text(walk, name);
+	}
+	if (last && !(walk->resolve & RESOLVE_NO_MAGICLINKS))
+		*found = descriptor_at(walk->at, name);
+	return !last && follow_magic(walk, name);
 }
 
 /* Takes the next component off the rest; false at the end. */
@@ -205,87 +126,116 @@ static bool next_component(struct walk *walk, char name[256])
 	return true;
 }
 
-static struct target run(struct walk *walk, bool follow)
+static struct target run(struct walk *walk)
 {
-	struct target found;
+	struct target found = no_target;
 	struct stat info;
 	char name[256];
-	bool last;
 
 	while (next_component(walk, name)) {
-		last = !walk->rest[strspn(walk->rest, "/")];
 		if (!strcmp(name, "."))
 			continue;
-		if (last && !walk->rest[0]) {
-			found = judge(walk, name);
-			if (found.kind != TARGET_OTHER)
-				return found;
-		}
-		if (fstatat(walk->at, name, &info, AT_SYMLINK_NOFOLLOW))
-			return other;
-		if (S_ISLNK(info.st_mode)) {
-			if ((last && !follow) || is_procfs(walk->at) || !follow_link(walk, name))
-				return other;
-			continue;
-		}
-		if (!S_ISDIR(info.st_mode) || !enter(walk, name))
-			return other;
-		memmove(walk->rest, walk->rest + strspn(walk->rest, "/"),
-			strlen(walk->rest + strspn(walk->rest, "/")) + 1);
-		found = judge_proc(walk);
-		if (found.kind == TARGET_OTHER)
-			found = judge_descriptor(walk);
-		if (found.kind != TARGET_OTHER)
-			return found;
+		if (!strcmp(name, "fakegpu"))
+			found = version_at(walk->at, walk->rest);
+		else if (!walk->rest[0])
+			found = node_at(walk->root, walk->at, name);
+		if (found.kind != TARGET_OTHER ||
+		    fstatat(walk->at, name, &info, AT_SYMLINK_NOFOLLOW))
+			break;
+		if (S_ISLNK(info.st_mode) ? !follow_link(walk, name, &found) : !enter(walk, name))
+			break;
 	}
-	return other;
+	return found;
 }
 
-static int start_of(pid_t tid, int dirfd, const char *path)
+static int start_of(const struct task *task, int dirfd, const char *path)
 {
-	char from[64];
+	char name[32] = "root";
 
-	if (path[0] == '/')
-		snprintf(from, sizeof(from), "/proc/%d/root", (int)tid);
-	else if (dirfd == AT_FDCWD)
-		snprintf(from, sizeof(from), "/proc/%d/cwd", (int)tid);
-	else
-		snprintf(from, sizeof(from), "/proc/%d/fd/%d", (int)tid, dirfd);
-	return open(from, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (path[0] != '/' && dirfd == AT_FDCWD)
+		strcpy(name, "cwd");
+	else if (path[0] != '/')
+		snprintf(name, sizeof(name), "fd/%d", dirfd);
+	return openat(task->dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Without our words in it, only a symlink can lead a path to us. */
-static bool could_be_ours(int at, const char *path)
+static int look(int at, const char *path, uint64_t flags, uint64_t resolve)
 {
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};
+
+	return (int)syscall(SYS_openat2, at, path, &how, sizeof(how));
+}
+
+/* Whether a descriptor's file has a name that could be one of ours. */
+static bool has_our_name(int fd)
+{
+	char path[64], text[FGPU_PATH_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, text, sizeof(text) - 1);
+	if (n < 0)
+		return true;
+	text[n] = '\0';
+	return strstr(text, "fakegpu");
+}
+
+/*
+ * Without our name in it, only a symlink can lead a path to us. Most paths
+ * have none, and most others end at something that is there: the kernel tells
+ * in a call or two what a walk would take a dozen for.
+ */
+static bool is_plain(int at, const char *path, bool follow)
+{
+	uint64_t within = path[0] == '/' ? RESOLVE_IN_ROOT : RESOLVE_BENEATH;
 	struct stat info;
+	bool plain;
+	int fd;
 
 	if (strstr(path, "fakegpu"))
-		return true;
-	if (strstr(path, "/fd/"))
-		return contexts;
-	/* There without following: an ordinary object. A symlink, or nothing: walk. */
-	path += strspn(path, "/");
-	return !*path ? false
-		      : fstatat(at, path, &info, AT_SYMLINK_NOFOLLOW) || S_ISLNK(info.st_mode);
+		return false;
+	fd = look(at, path, O_NOFOLLOW, within | RESOLVE_NO_SYMLINKS);
+	if (fd < 0 && errno != ELOOP)
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES;
+	if (fd >= 0) {
+		plain = !fstat(fd, &info) && (!follow || !S_ISLNK(info.st_mode));
+		close(fd);
+		if (plain)
+			return true;
+	}
+	fd = look(at, path, follow ? 0 : O_NOFOLLOW, within);
+	if (fd < 0)
+		return false;
+	plain = !has_our_name(fd);
+	close(fd);
+	return plain;
 }
 
-struct target path_resolve(pid_t tid, int dirfd, const char *path, bool follow)
+struct target path_resolve(const struct task *task, int dirfd, const char *path, bool follow,
+			   uint64_t resolve)
 {
-	struct walk walk = {.tid = tid, .root = -1};
-	struct target found = other;
-	char root[64];
+	struct walk walk = {.task = task, .root = -1, .follow = follow, .resolve = resolve};
+	struct target found = no_target;
 
-	if (!path[0])
-		return other;
-	walk.at = start_of(tid, dirfd, path);
+	/* Crossing no mounts, nobody gets from a root to /dev or /proc; the kernel says so. */
+	if (!path[0] || resolve & (RESOLVE_NO_XDEV | RESOLVE_CACHED))
+		return no_target;
+	if (path[0] == '/' && resolve & (RESOLVE_IN_ROOT | RESOLVE_BENEATH)) {
+		if (resolve & RESOLVE_BENEATH)
+			return no_target;
+		walk.at = start_of(task, dirfd, "");
+	} else {
+		walk.at = start_of(task, dirfd, path);
+	}
 	if (walk.at < 0)
-		return other;
-	if (could_be_ours(walk.at, path)) {
-		snprintf(root, sizeof(root), "/proc/%d/root", (int)tid);
-		walk.root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		return no_target;
+	if (!is_plain(walk.at, path, follow)) {
+		walk.root = resolve & (RESOLVE_IN_ROOT | RESOLVE_BENEATH)
+				    ? fcntl(walk.at, F_DUPFD_CLOEXEC, 0)
+				    : start_of(task, dirfd, "/");
 		snprintf(walk.rest, sizeof(walk.rest), "%s", path);
 		if (walk.root >= 0)
-			found = run(&walk, follow);
+			found = run(&walk);
 	}
 	close(walk.at);
 	if (walk.root >= 0)

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <linux/seccomp.h>
 
@@ -90,6 +91,7 @@ struct context {
 	struct fakegpu_fence_slot told[FAKEGPU_MAX_CHANNELS]; /* the witness, last */
 };
 
+struct task;
 extern struct context *contexts;
 
 int contexts_init(void);    /* the inotify descriptor to poll, or -1 */
@@ -97,7 +99,7 @@ void contexts_closed(void); /* that descriptor has something to say */
 int context_open(unsigned int minor, pid_t pid, struct context **ret, int *program_fd);
 struct context *context_own(unsigned int minor);
 void context_free(struct context *context);
-struct context *context_of_fd(pid_t tid, int fd);
+struct context *context_of_fd(const struct task *task, int fd);
 struct context *context_of_inode(dev_t dev, ino_t ino);
 
 /* engine.c */
@@ -117,9 +119,26 @@ bool memory_write(const struct listener *listener, pid_t tid, uint64_t to, const
 /* Length of the string, or -EFAULT or -ENAMETOOLONG. */
 int memory_read_path(const struct listener *listener, pid_t tid, uint64_t from,
 		     char path[FGPU_PATH_MAX]);
-pid_t process_of(pid_t tid);
 
-/* paths.c */
+/* task.c */
+
+/**
+ * struct task - the thread that made a call
+ * @tid: as this process sees it
+ * @pid: of its process
+ * @dir: its folder in /proc
+ */
+struct task {
+	pid_t tid;
+	pid_t pid;
+	int dir;
+};
+
+/* Good until the next call of this; NULL when it has gone. */
+const struct task *task_of(pid_t tid);
+bool task_stat_fd(const struct task *task, int fd, struct stat *info);
+
+/* node.c, paths.c */
 
 enum target_kind {
 	TARGET_OTHER,
@@ -134,9 +153,23 @@ struct target {
 	unsigned int minor;
 };
 
-/* What `path` of a program means; follow = the last component, too, if a symlink. */
-struct target path_resolve(pid_t tid, int dirfd, const char *path, bool follow);
+extern const struct target no_target;
+
 const char *node_name(unsigned int minor); /* "fakegpu0", … */
+bool same_file(int dir_a, const char *a, int dir_b, const char *b);
+bool is_procfs(int fd);
+/* What a name in the directory `at` is; `root` is the program's. */
+struct target node_at(int root, int at, const char *name);
+struct target version_at(int at, const char *rest);
+struct target descriptor_at(int at, const char *name);
+struct target target_of(const struct context *context);
+
+/*
+ * What `path` of a program means; follow = the last component, too, if a
+ * symlink; resolve = openat2()'s RESOLVE_*.
+ */
+struct target path_resolve(const struct task *task, int dirfd, const char *path, bool follow,
+			   uint64_t resolve);
 
 /* notify.c */
 
@@ -155,6 +188,7 @@ struct listener {
 struct call {
 	struct seccomp_notif notif;
 	struct listener *listener;
+	const struct task *task; /* while it is dispatched */
 	pid_t tid;
 	pid_t pid;
 	uint64_t received;
@@ -188,7 +222,7 @@ void answer_path(struct call *call);
 void answer_stat(struct call *call, struct target target, uint64_t user);
 void answer_statx(struct call *call, struct target target, uint64_t user);
 void answer_fstat(struct call *call);
-struct target target_of_fd(pid_t tid, int fd);
+struct target target_of_fd(const struct task *task, int fd);
 void answer_ioctl(struct call *call);
 void waits_check(void);				    /* answer the WAITs that are over */
 uint64_t waits_deadline(void);			    /* the nearest, UINT64_MAX = none */
