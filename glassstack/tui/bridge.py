@@ -23,7 +23,7 @@ RATE_SSH = 5.0
 SHARE = 0.3
 """Of one core, at most, over any longer while."""
 _CHUNK = 2_000  # events applied while the lock is held: a few milliseconds
-_BURST = 0.03  # seconds of work before the thread pauses
+_BURST = 0.03  # seconds of work before the thread pauses, and the least pause
 
 
 class Applier(Protocol):
@@ -111,12 +111,12 @@ class Bridge:
 
     def _turn(self) -> bool:
         """Reads for a while, shows a picture when it is due; false when the feed is over."""
-        began = time.thread_time()
         batch = self._feed.read(self._patience())
+        began = time.monotonic()
         worked = bool(batch)
         while batch:
             self._apply(batch)
-            if time.thread_time() - began > _BURST or self._stop.is_set():
+            if time.monotonic() - began > _BURST or self._stop.is_set():
                 break
             batch = self._feed.read(0)
         if time.monotonic() >= self._next:
@@ -124,7 +124,8 @@ class Bridge:
         if batch is None:
             return False
         if worked:
-            busy = time.thread_time() - began
+            # Time, not CPU time: on a crowded machine this thread must leave the keyboard more room.
+            busy = time.monotonic() - began
             self._stop.wait(max(_BURST, busy * (1 / SHARE - 1)))
         return True
 

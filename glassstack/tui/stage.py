@@ -33,6 +33,7 @@ from glassstack.tui.widgets.inspector import Inspector
 WIDE = 120
 NOTICE_SECONDS = 4.0
 _BAR_PERIOD = 1.0
+_REST = 10  # times the cost of a painting that pass until the next one, where the machine is slow
 
 
 class MainScreen(Screen[None], inherit_bindings=False):
@@ -91,6 +92,7 @@ class Stage(App[int]):
         self.pane_id = PANES[0].id
         self._panes: dict[str, Pane] = {}
         self._painted = 0.0
+        self._cost = 0.0  # seconds that the last painting took
         self._due: Timer | None = None
 
     # Life
@@ -156,7 +158,7 @@ class Stage(App[int]):
 
     def _paint_soon(self, period: float) -> None:
         """Paints now when the last time is ``period`` ago, else when it will be."""
-        left = period - (time.monotonic() - self._painted)
+        left = max(period, self._cost * _REST) - (time.monotonic() - self._painted)
         if left <= 0:
             self.paint()
         elif self._due is None:
@@ -173,6 +175,7 @@ class Stage(App[int]):
         self.pane.show(self.snapshot, self.moment)
         self.paint_inspector()
         self.paint_bars()
+        self._cost = time.monotonic() - self._painted
 
     def paint_inspector(self) -> None:
         """The side panel: there while something is looked at."""

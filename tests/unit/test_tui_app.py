@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from textual.command import CommandList
+from textual.events import Key
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from glassstack.model import events as ev
 from glassstack.model.values import Source
@@ -298,3 +300,15 @@ async def test_nothing_is_painted_twice() -> None:
         assert painted == []
         await pilot.press("down")
         assert 1 <= len(painted) <= 2
+
+
+async def test_keys_typed_in_one_go_keep_their_order() -> None:
+    app = app_with(fake.healthy())
+    async with app.run_test() as pilot:
+        await pilot.press("2", "slash")
+        await pilot.pause()
+        line = app.screen.query_one(Input)
+        for key, character in (("a", "a"), ("backspace", None), ("b", "b")):
+            line.post_message(Key(key, character))
+        await pilot.pause()
+        assert line.value == "b"

@@ -4,6 +4,7 @@ A row is made when it is looked at; nothing is kept per call. With a filter
 only the numbers of matching calls are kept, found a slice at a time.
 """
 
+import time
 from bisect import bisect_left
 
 from textual.timer import Timer
@@ -102,12 +103,14 @@ class CallsPane(Pane):
         """Numbers of the calls to show; what is not searched yet is said, and searched soon."""
         if self._matches is None:
             return None
+        began = time.monotonic()
         self._matches.update(snapshot)
         if self._matches.left:
             left = units.grouped(self._matches.left)
             self.head = [*self.head, row((f"searching, {left} calls to go", "warn"))]
             if self._again is None:
-                self._again = self.set_timer(_SEARCH_AGAIN, self._search_on)
+                pause = max(_SEARCH_AGAIN, 5 * (time.monotonic() - began))
+                self._again = self.set_timer(pause, self._search_on)
         return self._matches.numbers
 
     def _search_on(self) -> None:

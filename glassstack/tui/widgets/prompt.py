@@ -1,23 +1,35 @@
 """The line in which a filter or a text to find is typed."""
 
-from typing import ClassVar
-
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal
+from textual.events import Key
 from textual.message import Message
 from textual.widgets import Input, Label
 
 
 class _Line(Input):
-    BINDINGS: ClassVar = [Binding("escape", "give_up", show=False)]
+    """An input that keeps the order of keys.
+
+    Textual inserts letters at once, but runs keys that have a binding only
+    after a trip up to the screen and back: on a busy machine a letter typed
+    after backspace would be inserted before it, and then deleted.
+    """
 
     class GivenUp(Message):
         """Escape."""
 
-    def action_give_up(self) -> None:
-        """Leaves without a change."""
-        self.post_message(self.GivenUp())
+    async def _on_key(self, event: Key) -> None:
+        if event.key == "backspace":
+            self.action_delete_left()
+        elif event.key == "enter":
+            await self.action_submit()
+        elif event.key == "escape":
+            self.post_message(self.GivenUp())
+        else:
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
 
 
 class Prompt(Horizontal):
