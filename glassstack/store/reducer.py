@@ -89,15 +89,19 @@ def _channels(state: State, event: ev.Channels) -> None:
         return
     state.channels_missing.pop(event.pid, None)
     for channel in event.channels:
-        key: ChannelKey = (channel.device, channel.context, channel.index)
+        key: ChannelKey = (channel.pid, channel.device, channel.context, channel.index)
         old = state.channels.get(key)
         if old is not None:
             if channel.jobs < old.jobs or channel.doorbells < old.doorbells:
                 continue  # seen out of order: two witnesses look at the same counters
             state.doorbells.add(event.ts, channel.doorbells - old.doorbells)
             state.jobs.add(event.ts, channel.jobs - old.jobs)
-            if not channel.ring_size and old.ring_size:
-                channel = msgspec.structs.replace(channel, ring_size=old.ring_size)
+            # A witness that can't tell these has not seen them end.
+            channel = msgspec.structs.replace(
+                channel,
+                ring_size=channel.ring_size or old.ring_size,
+                done_ns=max(channel.done_ns, old.done_ns),
+            )
         elif event.source != "poll" or channel.jobs == 0:
             state.doorbells.add(event.ts, channel.doorbells)
             state.jobs.add(event.ts, channel.jobs)
@@ -105,7 +109,7 @@ def _channels(state: State, event: ev.Channels) -> None:
 
 
 def _ring(state: State, event: ev.Ring) -> None:
-    state.rings[(event.device, event.context, event.channel)] = event
+    state.rings[(event.pid, event.device, event.context, event.channel)] = event
 
 
 def _completions(state: State, event: ev.Completions) -> None:

@@ -19,8 +19,8 @@ from glassstack.store.calllog import CallLog
 from glassstack.store.series import Series
 from glassstack.store.snapshot import CgroupView, Tracked
 
-ChannelKey = tuple[str, int, int]
-"""(device, context, channel): the same channel, whoever saw it."""
+ChannelKey = tuple[int, str, int, int]
+"""(pid, device, context, channel): the same channel, whoever saw it. A context belongs to who opened it."""
 
 COMPLETIONS = 4096
 LOG_LINES = 1000
