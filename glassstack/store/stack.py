@@ -37,10 +37,15 @@ def _plural(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
+def _program(command: str) -> str:
+    """Its name, without folders and arguments."""
+    return command.split(" ", 1)[0].rpartition("/")[2]
+
+
 def _app(s: Snapshot) -> Layer:
     alive = [t for t in s.tracked if not t.ended]
     bad = [t for t in s.tracked if t.ended and t.ended not in ("exit 0", "detached")]
-    error = f"pid {bad[-1].pid} {bad[-1].command}: {bad[-1].ended}" if bad else ""
+    error = f"pid {bad[-1].pid} {_program(bad[-1].command)}: {bad[-1].ended}" if bad else ""
     if not s.tracked:
         health = "unknown"
     elif bad:
@@ -48,7 +53,7 @@ def _app(s: Snapshot) -> Layer:
     else:
         health = "ok" if alive else "idle"
     threads = sum(max(1, len(t.threads)) for t in alive)
-    commands = list(dict.fromkeys(t.command.rpartition("/")[2] for t in alive if t.command))
+    commands = list(dict.fromkeys(_program(t.command) for t in alive if t.command))
     detail = (
         f"{_plural(len(alive), 'process').replace('processs', 'processes')}, {_plural(threads, 'thread')}"
     )
