@@ -10,7 +10,7 @@ from __future__ import annotations
 from glassstack.model import entities as en
 from glassstack.model import events as ev
 from glassstack.model.events import Event
-from glassstack.model.values import Missing, Source
+from glassstack.model.values import Missing, Scalar, Source
 from glassstack.store.snapshot import Snapshot
 from glassstack.store.store import Store
 
@@ -135,7 +135,7 @@ def ring(at: int, jobs: int) -> ev.Ring:
     for n in range(-2, 3):
         position = (rptr + n * 64) % 65536
         state = "done" if n < 0 else "pending"
-        add = {"a": 1, "b": 2, "c": 3, "count": 1024}
+        add: dict[str, Scalar] = {"a": 1, "b": 2, "c": 3, "count": 1024}
         packets.append(en.Packet(position, "VECADD", 48, add, state))
         packets.append(en.Packet(position + 48, "FENCE", 16, {"seqno": jobs + n + 1}, state))
     return ev.Ring(at, Source.POLL, TRAIN, GPU, 1, 0, 65536, rptr + 192, rptr, tuple(packets))

@@ -30,7 +30,8 @@ GPU = "/dev/fakegpu0"
 
 def python(native: Path, script: str, *options: str, arguments: tuple[str, ...] = ()) -> str:
     """Runs a Python script on a device of its own; what it printed. It must succeed."""
-    command = [native / "fakegpu-run", *options, "--", sys.executable, "-c", PRELUDE + script, *arguments]
+    words: list[str | Path] = [native / "fakegpu-run", *options, "--", sys.executable, "-c", PRELUDE + script]
+    command = [*words, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=STUCK, env=environment())
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -120,8 +120,7 @@ async def test_moving_onto_a_call_holds_the_picture_and_shows_its_moment() -> No
         assert "◆" in text_of(app.pane)
         await pilot.press("f")
         await pilot.pause()
-        assert not app.frozen
-        assert app.moment is None
+        assert (app.frozen, app.moment) == (False, None)
         assert app.snapshot is app.newest
 
 
@@ -295,7 +294,12 @@ async def test_nothing_is_painted_twice() -> None:
     async with app.run_test() as pilot:
         await pilot.pause()
         painted: list[object] = []
-        app.pane.refresh = lambda *regions, **_: painted.extend(regions) or app.pane  # type: ignore[method-assign]
+
+        def refresh(*regions: object, **_: object) -> object:
+            painted.extend(regions)
+            return app.pane
+
+        app.pane.refresh = refresh  # type: ignore[method-assign, assignment]
         app.paint()
         assert painted == []
         await pilot.press("down")
