@@ -113,7 +113,9 @@ def strace_by_thread(program: Sequence[str | Path], folder: Path, devices: str) 
         stderr=subprocess.DEVNULL,
         timeout=TIMEOUT,
     )
-    return _parse(output.read_text().splitlines(), re.compile(devices))
+    # The embedded device's files are memfds that bear the node's name.
+    text = re.sub(r"<//?memfd:(fakegpu[\w-]*)(?: \(deleted\)>|>\(deleted\))", r"</dev/\1>", output.read_text())
+    return _parse(text.splitlines(), re.compile(devices))
 
 
 def _parse(lines: list[str], devices: re.Pattern[str]) -> dict[int, list[Seen]]:

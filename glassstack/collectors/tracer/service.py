@@ -61,7 +61,8 @@ class Service:
         self._outbox = Outbox(self.wire, witness)
         self._stops = Stops(self._outbox.add, options.any_node, options.follow)
         self._handlers = handlers(machine)
-        self._long_calls = LongCalls()
+        number = machine.calls["ioctl"]
+        self._long_calls = LongCalls(self._handlers[number] if witness else None, number)
 
     def run(self) -> int:
         """Serves to the end; returns the exit code, 0 unless the work could not begin."""
@@ -74,12 +75,24 @@ class Service:
             self._fail(error.cause, error.remedy)
             return error.code
         Loop(self._stops, self._outbox, self._handlers, self._tick).run()
+        self._tell_long_calls(at_once=True)
+        code = self._never_ran()
+        self._outbox.flush(everything=True)
+        self.wire.close()
+        return code
+
+    def _never_ran(self) -> int:
+        """Exit code for a program that could not be executed, 0 when it could."""
         failure = self._held.failure() if self._held else 0
         if failure:
             self._fail(f"can't run {self._options.command[0]}: {os.strerror(failure)}", "")
-        self._outbox.flush(everything=True)
-        self.wire.close()
-        return 0 if not failure else NOT_FOUND if failure == errno.ENOENT else NOT_EXECUTABLE
+            return NOT_FOUND if failure == errno.ENOENT else NOT_EXECUTABLE
+        ended = self._stops.never_ran
+        if ended is None:
+            return 0
+        if ended < 0:
+            self._fail(f"the launcher was killed by signal {-ended}", "")
+        return ended if ended > 0 else LAUNCH_FAILED
 
     def _fail(self, cause: str, remedy: str) -> None:
         if cause:
@@ -121,9 +134,7 @@ class Service:
 
     def _tick(self) -> bool:
         """Sends what is ripe, obeys signals and a lost reader; false = end now."""
-        long_calls = self._long_calls.look(self._stops.threads.values())
-        if long_calls is not None:
-            self._outbox.add(long_calls)
+        self._tell_long_calls()
         self._outbox.flush()
         while self._signals:
             self._obey(self._signals.pop(0))
@@ -134,6 +145,11 @@ class Service:
         if not self._stops.leaving and not self._stops.threads and self._held is None:
             return False
         return time.monotonic() < self._deadline
+
+    def _tell_long_calls(self, at_once: bool = False) -> None:
+        changed = self._long_calls.look(self._stops.threads.values(), at_once)
+        if changed is not None:
+            self._outbox.add(changed)
 
     def _obey(self, number: int) -> None:
         if number == _MUTE:

@@ -4,6 +4,7 @@ Owns the table of threads. A thread may die at any moment, so every ptrace
 request here may fail, and that is normal: its end is reported by wait.
 """
 
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -44,6 +45,8 @@ class Stops:
         """By tid; only these have their calls looked at."""
         self.processes: dict[int, Process] = {}
         self._unborn: dict[int, Process] = {}
+        self.never_ran: int | None = None
+        """What the launcher ended with (negative: a signal) when it could not exec the program."""
         self._unwanted: set[int] = set()
         self._early_ends: dict[int, int] = {}
         self._leaving: dict[int, Process] = {}
@@ -165,7 +168,10 @@ class Stops:
 
     def _ended(self, tid: int, status: int, now: int) -> None:
         thread = self.threads.pop(tid, None)
-        process = thread.process if thread else self._unborn.pop(tid, None)
+        process = thread.process if thread else None
+        if self._unborn.pop(tid, None) is not None:
+            self.never_ran = os.waitstatus_to_exitcode(status)
+            return
         if process is None:
             if tid in self._unwanted or tid in self._leaving:
                 self._unwanted.discard(tid)
