@@ -38,7 +38,8 @@ def _watch(session: Session, devices: Names, log: bool = False) -> None:
     spaces = Spaces(id_of=ContextIds(devices))
     pids = session.targets
     quick = (DevicePoller(devices, log=log), ChannelPoller(pids, spaces), CompletionPoller(pids, spaces))
-    slow = (MapsCollector(pids), CgroupCollector(pids), ProcessCollector(), HolderCollector())
+    holders = HolderCollector()
+    slow = (MapsCollector(pids), CgroupCollector(pids), ProcessCollector(holders=holders), holders)
     once = (CapabilityCollector(_launcher()),)
     for pollers in (quick, slow, once):
         session.add(lambda sink, pollers=pollers: Polling(pollers, sink))  # type: ignore[misc]
