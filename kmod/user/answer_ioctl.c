@@ -14,13 +14,22 @@
 #define ARG_MAX_SIZE 256
 #define PAYLOAD_KEPT 1024
 
-/* A WAIT that is not over, or an answer that is to come late. */
+/**
+ * struct wait - a WAIT that is not over, or a call that takes its time
+ * @call: its `in` is @before
+ * @command: what it is
+ * @size: of its argument
+ * @due: CLOCK_MONOTONIC ns, when to look at it at the latest
+ * @arg: its argument, @before it was made
+ */
 struct wait {
 	struct wait *next;
 	struct call call;
-	struct fakegpu_wait arg;
-	uint64_t due;	/* CLOCK_MONOTONIC ns, when to look at the latest */
-	int64_t answer; /* of a late one; 0 for a WAIT */
+	unsigned int command;
+	uint16_t size;
+	uint64_t due;
+	uint64_t arg[ARG_MAX_SIZE / 8];
+	uint8_t before[ARG_MAX_SIZE];
 };
 
 static struct wait *waits;
@@ -50,21 +59,42 @@ static bool deliver(struct call *call, unsigned int command, void *arg, uint16_t
 	return notify_answer(call, *ret);
 }
 
-static void put_off(const struct call *call, const void *arg, uint64_t due, int64_t answer)
+static void put_off(struct call *call, unsigned int command, const void *arg, const void *before,
+		    uint16_t size, uint64_t due)
 {
 	struct wait *wait = malloc(sizeof(*wait));
 
-	if (!wait)
+	if (!wait) {
+		notify_answer(call, -ENOMEM);
 		return;
+	}
 	wait->call = *call;
+	wait->call.task = NULL;
+	wait->call.in = wait->before;
+	wait->command = command;
+	wait->size = size;
 	wait->due = due;
-	wait->answer = answer;
-	memset(&wait->arg, 0, sizeof(wait->arg));
-	if (!answer)
-		memcpy(&wait->arg, arg, sizeof(wait->arg));
+	memcpy(wait->arg, arg, size);
+	memcpy(wait->before, before, size);
 	wait->next = waits;
 	waits = wait;
 	engine_watch(true);
+}
+
+/*
+ * FREE and its like can't be taken back: answered first, done when the answer
+ * has arrived. The lock keeps everybody from noticing.
+ */
+static bool answer_first(struct call *call, unsigned int command, void *arg)
+{
+	struct context *context = call->context;
+	int ret;
+
+	if (!fgpu_ioctl_foresee_locked(context->core, command, arg, &ret))
+		return false;
+	if (notify_answer(call, ret) && !ret)
+		fgpu_ioctl_locked(context->core, command, arg, NULL);
+	return true;
 }
 
 static void perform(struct call *call, unsigned int command, void *arg, uint16_t size,
@@ -78,23 +108,24 @@ static void perform(struct call *call, unsigned int command, void *arg, uint16_t
 	call->in = before;
 	call->in_size = size;
 	fgpu_device_lock(context->device);
-	if (fgpu_ioctl_foresee_locked(context->core, command, arg, &ret)) {
-		if (notify_answer(call, ret) && !ret)
-			fgpu_ioctl_locked(context->core, command, arg, payload);
+	if (answer_first(call, command, arg)) {
 		fgpu_device_unlock(context->device);
 		return;
 	}
 	ret = fgpu_ioctl_locked(context->core, command, arg, payload);
 	done = ret;
 	if (ret != -EINPROGRESS && !deliver(call, command, arg, size, &ret)) {
-		memory_write(call->listener, call->tid, call->notif.data.args[2], before, size);
+		if (call->out_size)
+			memory_write(call->listener, call->tid, call->notif.data.args[2], before,
+				     size);
 		ret = -EINTR;
 	}
 	if (!done && ret)
 		fgpu_ioctl_undo_locked(context->core, command, arg);
 	fgpu_device_unlock(context->device);
 	if (ret == -EINPROGRESS)
-		put_off(call, arg, ((struct fakegpu_wait *)arg)->deadline_ns, 0);
+		put_off(call, command, arg, before, size,
+			((struct fakegpu_wait *)arg)->deadline_ns);
 }
 
 /* SUBMIT's packets; false and *error when they can't be had. */
@@ -149,14 +180,13 @@ void answer_ioctl(struct call *call)
 	}
 	late = fgpu_ioctl_delay(call->context->core, command);
 	if (late) {
-		error = fgpu_ioctl(call->context->core, command, arg, payload);
-		put_off(call, NULL, now_ns() + late, error);
+		put_off(call, command, arg, arg, (uint16_t)size, now_ns() + late);
 		return;
 	}
 	perform(call, command, arg, (uint16_t)size, payload);
 }
 
-/* Answers a wait that is over; false when it is not. */
+/* Answers what is over; false when it is not. */
 static bool end_wait(struct wait *wait, uint64_t now)
 {
 	struct call *call = &wait->call;
@@ -164,18 +194,16 @@ static bool end_wait(struct wait *wait, uint64_t now)
 
 	if (!notify_still_valid(call))
 		return true;
-	if (wait->answer) {
+	if (wait->command != FAKEGPU_IOC_WAIT) {
 		if (now < wait->due)
 			return false;
-		call->in_size = 0; /* what it was has not been kept */
-		notify_answer(call, wait->answer);
+		perform(call, wait->command, wait->arg, wait->size, NULL);
 		return true;
 	}
-	ret = fgpu_wait_ready(call->context->core, &wait->arg);
+	ret = fgpu_wait_ready(call->context->core, (struct fakegpu_wait *)wait->arg);
 	if (ret == -EINPROGRESS)
 		return false;
-	call->in = &wait->arg;
-	deliver(call, FAKEGPU_IOC_WAIT, &wait->arg, sizeof(wait->arg), &ret);
+	deliver(call, wait->command, wait->arg, wait->size, &ret);
 	return true;
 }
 

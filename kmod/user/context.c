@@ -44,6 +44,9 @@ static void read_name(pid_t pid, char *name, size_t size)
 	if (n < 1)
 		n = snprintf(name, size, "?\n");
 	name[n - 1] = '\0';
+	for (; *name; name++) /* its own choice; and it goes into lines and lists */
+		if (*name < ' ' || *name > '~')
+			*name = '?';
 }
 
 static int make_memory(struct context *context)

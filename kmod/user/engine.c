@@ -87,6 +87,15 @@ static void rest(uint64_t until)
 	pthread_mutex_unlock(&lock);
 }
 
+static void relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 static void *engine(void *unused)
 {
 	uint64_t now, next, last = now_ns(), pause;
@@ -115,7 +124,7 @@ static void *engine(void *unused)
 		now = now_ns();
 		pause = polls ? pause_after(now - last) : UINT64_MAX;
 		if (!pause) {
-			__builtin_ia32_pause();
+			relax();
 			continue;
 		}
 		if (pause != UINT64_MAX && now + pause < next)

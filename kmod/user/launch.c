@@ -11,12 +11,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* A context takes a descriptor and 64 GiB of addresses, whatever the program may have. */
+static const int wanted[] = {RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_FSIZE};
+static struct rlimit limits[3];
+static bool raised;
+
+void raise_limits(void)
+{
+	struct rlimit most;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		getrlimit(wanted[i], &limits[i]);
+		most = limits[i];
+		most.rlim_cur = most.rlim_max;
+		setrlimit(wanted[i], &most);
+	}
+	raised = true;
+}
 
 static void child_exec(void)
 {
 	int error;
+	size_t i;
+
+	for (i = 0; raised && i < 3; i++)
+		setrlimit(wanted[i], &limits[i]);
 
 	execvp(options.command[0], options.command);
 	error = errno;
@@ -57,12 +81,18 @@ static void child(int channel)
 	child_hold();
 	child_extra_filter();
 	listener = filter_install();
-	/* One listener is all a program can have: it already runs on a device. */
-	if (listener == -EBUSY)
+	/* One listener is all a program can have: ours, if it is on this device already. */
+	if (listener == -EBUSY && options.inherited)
 		child_exec();
+	if (listener == -EBUSY) {
+		complain(
+			"this process has a seccomp listener already: another device's, or that of "
+			"a sandbox; start it outside of that");
+		_exit(125);
+	}
 	if (listener < 0) {
 		complain("the kernel refuses a seccomp listener: %s; it needs Linux 5.9 and no "
-			 "sandbox that has one of its own",
+			 "sandbox that forbids one",
 			 strerror(-listener));
 		_exit(125);
 	}

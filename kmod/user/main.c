@@ -31,6 +31,7 @@ struct fgpu_options options = {
 };
 
 static const char *self = "fakegpud";
+static const char *own_option; /* one given that makes sense for a new device only */
 
 static const char usage[] =
 	"usage: fakegpu-run [OPTIONS] [--] COMMAND [ARGS...]   run COMMAND on an embedded GPU\n"
@@ -38,9 +39,10 @@ static const char usage[] =
 	"       fakegpud ctl [--name NAME] COMMAND             status | log | fault "
 	"SPEC|list|clear\n"
 	"\n"
-	"The device lives as long as this process. COMMAND runs without gaining privileges\n"
-	"(set-user-ID programs stay as they are). When it ends, fakegpu-run ends with its status;\n"
-	"what it left running then gets errors from its device, unless --wait-all.\n"
+	"The device lives as long as this process. COMMAND runs with no new privileges: a\n"
+	"set-user-ID program such as sudo gains none. When it ends, fakegpu-run ends with its\n"
+	"status; what it left running can then open no file (ENOSYS), unless --wait-all.\n"
+	"io_uring and 32-bit programs do not see the device.\n"
 	"\n"
 	"  --name NAME        of the control socket (default: this process's id)\n"
 	"  --join NAME        use the running device NAME instead of a new one\n"
@@ -217,14 +219,21 @@ static void set_option(int id)
 	}
 }
 
+static bool is_of_device(int id)
+{
+	return id == OPT_DEVICES || id == OPT_VRAM || id == OPT_QUOTA || id == OPT_VERSION ||
+	       id == OPT_NO_UVM || id == OPT_FAULT || id == OPT_NAME || id == OPT_WITNESS;
+}
+
 static void parse(int argc, char **argv)
 {
-	int id;
+	int id, index = 0;
 
-	while ((id = getopt_long(argc, argv, "+", long_options, NULL)) >= 0)
+	while ((id = getopt_long(argc, argv, "+", long_options, &index)) >= 0) {
 		set_option(id);
-	if (!options.name[0])
-		snprintf(options.name, sizeof(options.name), "%d", (int)getpid());
+		if (is_of_device(id))
+			own_option = long_options[index].name;
+	}
 	if (options.witness_fd >= 0 && !witness_open(options.witness_fd)) {
 		complain("--witness-fd %d is no witness file (kmod/user/witness.h)",
 			 options.witness_fd);
@@ -240,8 +249,12 @@ static int run_ctl(int argc, char **argv)
 
 	parse(argc, argv);
 	name = options.join ? options.join : options.name;
-	if (getenv("FAKEGPU_DEVICE") && !options.join)
+	if (!*name)
 		name = getenv("FAKEGPU_DEVICE");
+	if (!name) {
+		complain("which device? ctl --name NAME");
+		return 2;
+	}
 	for (; optind < argc && used < sizeof(command); optind++)
 		used += (size_t)snprintf(command + used, sizeof(command) - used, "%s%s",
 					 used ? " " : "", argv[optind]);
@@ -250,15 +263,34 @@ static int run_ctl(int argc, char **argv)
 	return control_client(name, command);
 }
 
-/* Nested runs and tools find the device that a program runs on by this. */
-static void set_environment(void)
+static void name_device(void)
 {
+	if (!options.name[0])
+		snprintf(options.name, sizeof(options.name), "%d", (int)getpid());
+}
+
+/*
+ * Nested runs and tools find the device that a program runs on by this. What
+ * was asked of a device of its own must not be lost on one that runs already.
+ */
+static void choose_device(void)
+{
+	const char *on = getenv("FAKEGPU_DEVICE");
 	char name[96];
 
+	if (!options.join)
+		options.join = on;
+	options.inherited = on && options.join && same_device(on, options.join);
+	if (options.join && own_option) {
+		complain("--%s is for a device of its own, but %s runs already%s", own_option,
+			 options.join, options.inherited ? " (FAKEGPU_DEVICE)" : "");
+		exit(2);
+	}
 	if (options.join) {
 		setenv("FAKEGPU_DEVICE", options.join, 1);
 		return;
 	}
+	name_device();
 	snprintf(name, sizeof(name), "fakegpu/%u/%s", (unsigned int)getuid(), options.name);
 	setenv("FAKEGPU_DEVICE", name, 1);
 }
@@ -275,15 +307,15 @@ int main(int argc, char **argv)
 	parse(argc, argv);
 	if (!run && optind < argc)
 		bad("argument", argv[optind]);
-	if (!run)
+	if (!run) {
+		name_device();
 		return run_daemon();
+	}
 	if (optind == argc) {
 		complain("no command; see fakegpu-run --help");
 		return 2;
 	}
 	options.command = argv + optind;
-	if (!options.join)
-		options.join = getenv("FAKEGPU_DEVICE");
-	set_environment();
+	choose_device();
 	return run_command();
 }

@@ -24,23 +24,11 @@ static struct {
 
 static int ask_broker(int broker, pid_t pid)
 {
-	char control[CMSG_SPACE(sizeof(int))] = {0};
-	int32_t reply = 0;
-	struct iovec part = {&reply, sizeof(reply)};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = control,
-				 .msg_controllen = sizeof(control)};
-	struct cmsghdr *header;
+	int32_t reply;
 	int fd = -1;
 
-	if (send(broker, &pid, sizeof(pid), MSG_NOSIGNAL) != sizeof(pid))
-		return -1;
-	if (recvmsg(broker, &message, MSG_CMSG_CLOEXEC) != sizeof(reply))
-		return -1;
-	header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+	if (send(broker, &pid, sizeof(pid), MSG_NOSIGNAL) == sizeof(pid))
+		receive_fd(broker, &reply, sizeof(reply), &fd);
 	return fd;
 }
 
@@ -59,6 +47,16 @@ static int borrowed(const struct listener *listener, pid_t pid, bool again)
 	return cache[slot].fd;
 }
 
+static void refused(pid_t pid)
+{
+	static bool told;
+
+	if (!told)
+		complain("can't reach the memory of process %d: %s; its calls fail", (int)pid,
+			 strerror(errno));
+	told = true;
+}
+
 static ssize_t transfer(const struct listener *listener, pid_t tid, uint64_t address, void *local,
 			size_t size, bool writing)
 {
@@ -73,8 +71,10 @@ static ssize_t transfer(const struct listener *listener, pid_t tid, uint64_t add
 		return n;
 	for (attempt = 0; attempt < 2; attempt++) {
 		fd = borrowed(listener, tid, attempt > 0);
-		if (fd < 0)
+		if (fd < 0) {
+			refused(tid);
 			return -1;
+		}
 		n = writing ? pwrite(fd, local, size, (off_t)address)
 			    : pread(fd, local, size, (off_t)address);
 		if (n > 0)

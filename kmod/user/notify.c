@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -82,7 +83,7 @@ static void sweep(void)
 static int timeout_ms(void)
 {
 	uint64_t deadline = waits_deadline(), now;
-	int ms = contexts ? PROGRESS_MS : -1;
+	int ms = contexts && witness_on() ? PROGRESS_MS : -1;
 
 	if (deadline == UINT64_MAX)
 		return ms;
@@ -90,7 +91,9 @@ static int timeout_ms(void)
 	if (deadline <= now)
 		return 0;
 	deadline = (deadline - now + 999999) / 1000000;
-	return deadline < PROGRESS_MS ? (int)deadline : PROGRESS_MS;
+	if (ms < 0 || deadline < PROGRESS_MS)
+		ms = deadline < INT_MAX ? (int)deadline : INT_MAX;
+	return ms;
 }
 
 static void tell_progress(void)
@@ -99,7 +102,7 @@ static void tell_progress(void)
 	struct context *context;
 	uint64_t now = now_ns();
 
-	if (now < next)
+	if (!witness_on() || now < next)
 		return;
 	next = now + PROGRESS_MS * 1000000ULL;
 	for (context = contexts; context; context = context->next)
@@ -266,9 +269,15 @@ void notify_add(int fd, int broker)
 
 	/* The program is woken on this CPU, as after a call into the kernel. Since 6.6. */
 	ioctl(fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+	if (!listener || poller_add(fd, ready, listener)) {
+		free(listener);
+		close(fd); /* what runs under it gets ENOSYS rather than no answer */
+		if (broker >= 0)
+			close(broker);
+		return;
+	}
 	*listener = (struct listener){listeners, fd, broker};
 	listeners = listener;
-	poller_add(fd, ready, listener);
 }
 
 bool notify_any(void)

@@ -14,11 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define PATIENCE_S 3 /* between SIGTERM and SIGKILL */
 
 static pid_t program; /* 0 once it has ended */
 static int program_status;
@@ -36,8 +39,10 @@ static void take_signals(void)
 	sigemptyset(&mask);
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		sigaddset(&mask, numbers[i]);
-	sigprocmask(SIG_BLOCK, &mask, &old_mask);
 	signals = signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC);
+	sigaddset(&mask, SIGPIPE);
+	sigaddset(&mask, SIGXFSZ);
+	sigprocmask(SIG_BLOCK, &mask, &old_mask);
 }
 
 static void reap(void)
@@ -56,14 +61,17 @@ static void reap(void)
 /* What a terminal sends, the program has got itself; what a process sends us is for it. */
 static void pass_on(const struct signalfd_siginfo *info)
 {
-	if (info->ssi_code == SI_KERNEL || info->ssi_signo == SIGWINCH ||
-	    info->ssi_signo == SIGCONT)
+	int number = (int)info->ssi_signo;
+
+	if (!program) {
+		stop = stop || number == SIGTERM || number == SIGINT || number == SIGHUP ||
+		       number == SIGQUIT;
 		return;
-	if (program)
-		kill(program, (int)info->ssi_signo);
-	else if (info->ssi_signo == SIGTERM || info->ssi_signo == SIGINT ||
-		 info->ssi_signo == SIGHUP)
-		stop = true;
+	}
+	if (info->ssi_code != SI_KERNEL && number != SIGWINCH && number != SIGCONT)
+		kill(program, number);
+	else if (number == SIGALRM) /* our own */
+		kill(program, SIGKILL);
 }
 
 static void on_signal(void *unused, uint32_t events)
@@ -90,8 +98,10 @@ static void on_lifeline(void *unused, uint32_t events)
 		return;
 	poller_remove(options.lifeline_fd);
 	stop = true;
-	if (program)
+	if (program) {
 		kill(program, SIGTERM);
+		alarm(PATIENCE_S);
+	}
 }
 
 static void on_listener(void *data, uint32_t events)
@@ -122,8 +132,18 @@ static bool arm_faults(void)
 	return true;
 }
 
+static void tell_ready(void)
+{
+	if (options.ready_fd < 0)
+		return;
+	(void)!write(options.ready_fd, "\n", 1);
+	close(options.ready_fd);
+	options.ready_fd = -1;
+}
+
 static bool start_device(void)
 {
+	raise_limits();
 	if (!devices_start() || !notify_init() || poller_add(signals, on_signal, NULL)) {
 		complain("can't start the device: %s", strerror(errno));
 		return false;
@@ -139,10 +159,7 @@ static bool start_device(void)
 	}
 	if (!arm_faults())
 		return false;
-	if (options.ready_fd >= 0) {
-		(void)!write(options.ready_fd, "\n", 1);
-		close(options.ready_fd);
-	}
+	tell_ready();
 	return true;
 }
 
@@ -156,12 +173,14 @@ int run_daemon(void)
 	take_signals();
 	if (!start_device())
 		return 1;
+	if (isatty(STDERR_FILENO))
+		complain("up; fakegpu-run --join %s -- COMMAND", options.name);
 	return poller_run(stopped) ? 1 : 0;
 }
 
 static bool command_over(void)
 {
-	return !program && (!options.wait_all || !notify_any());
+	return !program && (stop || !options.wait_all || !notify_any());
 }
 
 /* The program's status; a signal that killed it kills us too. */
@@ -210,7 +229,8 @@ static int join(int channel)
 	int listener;
 	char byte;
 
-	while (program) {
+	/* The device hangs up when nobody is left under the listener. */
+	while (program || (options.wait_all && fds[1].fd >= 0 && !stop)) {
 		if (poll(fds, 3, -1) < 0 && errno != EINTR)
 			break;
 		if (fds[0].revents)
@@ -236,17 +256,20 @@ static int join(int channel)
 	return pass_status_on();
 }
 
-static bool can_join(void)
+/*
+ * Under Yama only an ancestor may read a program's memory, and who loses its
+ * parent is adopted by init: here it is us.
+ */
+static void stay_ancestor(void)
 {
-	int fd = control_dial(options.join);
+	char scope = '0';
+	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0) {
-		complain("no device named %s: %s; start one with fakegpud --name %s", options.join,
-			 strerror(errno), options.join);
-		return false;
-	}
+	if (fd < 0)
+		return;
+	if (read(fd, &scope, 1) == 1 && scope != '0')
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	close(fd);
-	return true;
 }
 
 int run_command(void)
@@ -254,8 +277,11 @@ int run_command(void)
 	int channel;
 
 	take_signals();
-	if (options.join ? !can_join() : !start_device())
+	stay_ancestor();
+	if (options.join ? !control_can_join(options.join) : !start_device())
 		return 125;
+	if (options.join)
+		tell_ready();
 	program = launch(&channel, &old_mask);
 	if (program < 0)
 		return 125;

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <linux/seccomp.h>
@@ -30,6 +31,7 @@
  * @faults: armed at start
  * @witness_fd, @ready_fd, @hold_fd, @pid_fd, @filter_fd: -1 or as in --help
  * @wait_all: serve until the last descendant has ended
+ * @inherited: @join is the device that this process runs on itself
  * @command: NULL for fakegpud
  */
 struct fgpu_options {
@@ -41,6 +43,7 @@ struct fgpu_options {
 	char version[FAKEGPU_VERSION_LEN];
 	bool no_uvm;
 	bool wait_all;
+	bool inherited;
 	int lifeline_fd;
 	const char *faults[FGPU_FAULTS_MAX];
 	unsigned int fault_count;
@@ -91,6 +94,7 @@ struct context {
 	struct fakegpu_fence_slot told[FAKEGPU_MAX_CHANNELS]; /* the witness, last */
 };
 
+struct sockaddr_un;
 struct task;
 extern struct context *contexts;
 
@@ -232,6 +236,7 @@ void waits_forget(const struct listener *listener); /* nobody is there to answer
 /* witness.c */
 
 bool witness_open(int fd);
+bool witness_on(void);
 void witness_call(const struct call *call, int64_t ret, uint64_t done);
 void witness_context(const struct context *context, bool opened);
 void witness_progress(struct context *context);
@@ -242,13 +247,34 @@ void witness_log(uint64_t now, int level, const char *text);
 void log_add(uint64_t now, int level, const char *text);
 size_t log_text(char *text, size_t size);
 
+/* status.c */
+
+#define REPLY_MAX 65536
+
+/* A reply that is cut rather than overrun. */
+struct reply {
+	char text[REPLY_MAX];
+	size_t used;
+};
+
+void say(struct reply *reply, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void say_status(struct reply *reply);
+
 /* control.c */
 
 bool control_start(const char *name);
-int control_client(const char *name, const char *command); /* an exit code */
-int control_dial(const char *name);			   /* -1 and errno */
-int control_join(const char *name, int listener_fd);	   /* the connection, or -1 */
 int fault_arm(const char *spec, char *why, size_t size);
+
+/* client.c */
+
+socklen_t control_address(const char *name, struct sockaddr_un *address);
+bool same_device(const char *a, const char *b);
+int control_client(const char *name, const char *command); /* an exit code */
+bool control_can_join(const char *name);		   /* false and a complaint */
+int control_join(const char *name, int listener_fd);	   /* the connection, or -1 */
+
+/* rights.c */
+
 bool send_fd(int socket, const void *data, size_t size, int fd);
 ssize_t receive_fd(int socket, void *data, size_t size, int *fd);
 
@@ -259,6 +285,7 @@ int filter_install_extra(int fd); /* 0 or -errno */
 
 /* launch.c, serve.c */
 
+void raise_limits(void);
 pid_t launch(int *channel, const sigset_t *mask); /* forks options.command; -1 and a complaint */
 int run_command(void);				  /* fakegpu-run: its exit code */
 int run_daemon(void);				  /* fakegpud */

@@ -33,6 +33,11 @@ bool witness_open(int fd)
 	       head->data_size <= (uint64_t)info.st_size - FGPU_WITNESS_DATA;
 }
 
+bool witness_on(void)
+{
+	return head;
+}
+
 static uint32_t padded(size_t size)
 {
 	return (uint32_t)((size + 7) & ~(size_t)7);
