@@ -122,4 +122,9 @@ class ProcessCollector:
         held: dict[int, set[str]] = {}
         for holder in latest.holders:
             held.setdefault(holder.pid, set()).add(holder.device)
-        self._held = {pid: " ".join(sorted(devices)) for pid, devices in held.items()}
+        self._held = {pid: " ".join(sorted(devices, key=_gpus_first)) for pid, devices in held.items()}
+
+
+def _gpus_first(device: str) -> tuple[bool, str]:
+    """Order of device nodes: those with a number, then control nodes."""
+    return not device[-1:].isdigit(), device

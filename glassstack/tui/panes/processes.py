@@ -68,7 +68,7 @@ def _process_row(table: Table, p: ProcessInfo) -> Row:
         f"{p.cpu:.0f}",
         units.size(p.rss),
         str(p.threads),
-        (f"● {device_name(p.gpu)}", "ok") if p.gpu else ("-", "dim"),
+        (f"● {device_name(p.gpu.split(' ')[0])}", "ok") if p.gpu else ("-", "dim"),
         (p.container or "-", "dim"),
         (short_command(p.command) or p.name, "name" if p.gpu else ""),
     ]
