@@ -27,6 +27,7 @@ from glassstack.model.values import Source
 
 FAILED, NO_PRIVILEGE, LAUNCH_FAILED, NOT_EXECUTABLE, NOT_FOUND = 1, 4, 125, 126, 127
 _GRACE_S = 2.0
+_NICE = 5
 _MUTE = signal.SIGUSR1
 _OBEYED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, _MUTE)
 
@@ -128,6 +129,9 @@ class Service:
             )
         self._stops.expect(held.pid)
         held.release()
+        if held.runner:
+            # The device sees its calls without a stop: what is left to do here may wait for the program.
+            os.nice(_NICE)
         return held
 
     # --- while it runs ----------------------------------------------------
