@@ -44,6 +44,7 @@ def runner_of(gpu: str) -> tuple[str, ...]:
         decision = choose(gpu)
     except NoGpuError as error:
         raise CommandError(error.cause, error.remedy, MISSING) from error
-    if decision.kind == "none" and gpu != "none":
-        print(f"glassstack: {decision.reason}", file=sys.stderr)
-    return (str(decision.launcher),) if decision.launcher else ()
+    if decision.kind == "none" and gpu == "auto":
+        print(f"glassstack: no GPU: {decision.reason}", file=sys.stderr)
+    # What the program leaves behind is watched too, so the device must last as long.
+    return (str(decision.launcher), "--wait-all") if decision.launcher else ()

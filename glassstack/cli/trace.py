@@ -4,20 +4,19 @@ import argparse
 import contextlib
 import os
 import resource
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from glassstack.cli.errors import FAILED, LAUNCH_FAILED, NOT_EXECUTABLE, NOT_FOUND, OK, USAGE, CommandError
+from glassstack.cli.errors import FAILED, LAUNCH_FAILED, OK, USAGE, CommandError
+from glassstack.cli.launching import add_launch_arguments, command_of, runner_of
+from glassstack.cli.repeat import pid_of
 from glassstack.cli.trace_filter import Filter, parse
-from glassstack.cli.trace_gpu import runner
 from glassstack.cli.trace_sinks import CountSink, JsonSink, Sink, TextSink, open_recording, open_text
 from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.tracer.spawn import Tracer
-from glassstack.gpu.choose import CHOICES
 from glassstack.model.events import Event, Failed, Process, Syscall
 from glassstack.store.recording import SUFFIX, RecordingError
 
@@ -25,17 +24,11 @@ _NICE = 5
 """Where processors are short, what we do with the events must not slow down the traced program."""
 
 
-def _pid(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 2**31:
-        raise argparse.ArgumentTypeError(f"not a process id: {text!r}")
-    return int(text)
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds trace's options."""
     parser.usage = "glassstack trace [OPTIONS] [-p PID]… [--] [COMMAND…]"
     parser.add_argument("-f", "--follow", action="store_true", help="show child processes too")
-    parser.add_argument("-p", "--pid", type=_pid, action="append", default=[], help="attach to a process")
+    parser.add_argument("-p", "--pid", type=pid_of, action="append", default=[], help="attach to a process")
     parser.add_argument(
         "-e",
         "--expr",
@@ -50,23 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="NDJSON on stdout")
     parser.add_argument("--plain", action="store_true", help="no colours on a terminal")
     parser.add_argument("--all-ioctls", action="store_true", help="every ioctl, and calls on all of /dev")
-    parser.add_argument("--gpu", choices=CHOICES, default="auto", help="which GPU the program gets")
-    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="program to run")
-
-
-def _command(words: list[str]) -> tuple[str, ...]:
-    """The command without the mark before it, if it can be started at all."""
-    command = words[1:] if words[:1] == ["--"] else words
-    if not command:
-        return ()
-    name = command[0]
-    if shutil.which(name):
-        return tuple(command)
-    if "/" not in name:
-        raise CommandError(f"{name}: no such command in PATH", code=NOT_FOUND)
-    if not os.path.exists(name):
-        raise CommandError(f"{name}: no such file", code=NOT_FOUND)
-    raise CommandError(f"{name}: not executable", f"chmod +x {name}", NOT_EXECUTABLE)
+    add_launch_arguments(parser)
 
 
 def _sinks(args: argparse.Namespace, title: str) -> list[Sink]:
@@ -179,14 +156,14 @@ def _outcome(run: _Run, code: int, launched: bool) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Traces; returns the program's exit status, or dies of its signal."""
-    command = _command(args.command)
+    command = command_of(args.command)
     if not command and not args.pid:
         raise CommandError("nothing to trace", "name a COMMAND, or a process with -p PID", USAGE)
     shown, any_node = parse(args.expr)
     options = Options(
         command=command,
         pids=tuple(dict.fromkeys(args.pid)),
-        runner=runner(args.gpu) if command else (),
+        runner=runner_of(args.gpu) if command else (),
         follow=args.follow,
         any_node=any_node or args.all_ioctls,
     )
