@@ -114,7 +114,9 @@ def strace_by_thread(program: Sequence[str | Path], folder: Path, devices: str) 
         timeout=TIMEOUT,
     )
     # The embedded device's files are memfds that bear the node's name.
-    text = re.sub(r"<//?memfd:(fakegpu[\w-]*)(?: \(deleted\)>|>\(deleted\))", r"</dev/\1>", output.read_text())
+    text = re.sub(
+        r"<//?memfd:(fakegpu[\w-]*)(?: \(deleted\)>|>\(deleted\))", r"</dev/\1>", output.read_text()
+    )
     return _parse(text.splitlines(), re.compile(devices))
 
 

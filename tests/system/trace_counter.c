@@ -25,7 +25,7 @@ static void on_signal(int number)
 static void *rounds(void *unused)
 {
 	int fd = open("/dev/null", O_RDWR);
-	struct timespec pause = { 0, 200000 };
+	struct timespec pause = {0, 200000};
 
 	(void)unused;
 	for (;;) {
