@@ -140,13 +140,16 @@ bool control_can_join(const char *name)
 {
 	int fd = dial(name);
 	bool trusted;
+	char byte;
 
 	if (fd < 0) {
 		complain("no device named %s: %s; start one with fakegpud --name %s", name,
 			 strerror(errno), name);
 		return false;
 	}
-	trusted = is_trusted(fd);
+	/* It may not want us either: then it hangs up. */
+	trusted = is_trusted(fd) && send(fd, "status", 6, MSG_NOSIGNAL) == 6 &&
+		  recv(fd, &byte, 1, 0) == 1;
 	close(fd);
 	if (!trusted)
 		complain("the device %s is another user's; start one of your own", name);

@@ -250,8 +250,14 @@ static int join(int channel)
 		close(channel);
 		channel = -1;
 		fds[1].fd = listener < 0 ? -1 : control_join(options.join, listener);
-		if (listener >= 0)
-			close(listener); /* if the device has gone, the program's calls now fail */
+		if (listener < 0)
+			continue;
+		close(listener);
+		if (fds[1].fd < 0) {
+			complain("the device %s has gone", options.join);
+			kill(program, SIGKILL);
+			return 125;
+		}
 	}
 	return pass_status_on();
 }
