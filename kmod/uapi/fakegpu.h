@@ -85,7 +85,7 @@ struct fakegpu_info {
 
 /* fakegpu_check_version.mode */
 #define FAKEGPU_VERSION_STRICT 0 /* refuse (EINVAL, and a kernel log line) unless equal */
-#define FAKEGPU_VERSION_QUERY 1 /* only tell */
+#define FAKEGPU_VERSION_QUERY 1	 /* only tell */
 
 /**
  * struct fakegpu_check_version - compare user and kernel driver (CHECK_VERSION)
@@ -124,10 +124,10 @@ struct fakegpu_free {
 };
 
 /* fakegpu_map.what */
-#define FAKEGPU_MAP_BUFFER 0 /* handle: a buffer */
-#define FAKEGPU_MAP_RING 1 /* handle: a channel with a ring */
-#define FAKEGPU_MAP_DOORBELL 2 /* handle: 0; one page for the whole context */
-#define FAKEGPU_MAP_FENCE 3 /* handle: 0; one page for the whole context */
+#define FAKEGPU_MAP_BUFFER 0	 /* handle: a buffer */
+#define FAKEGPU_MAP_RING 1	 /* handle: a channel with a ring */
+#define FAKEGPU_MAP_DOORBELL 2	 /* handle: 0; one page for the whole context */
+#define FAKEGPU_MAP_FENCE 3	 /* handle: 0; one page for the whole context */
 #define FAKEGPU_MAP_COMPLETION 4 /* handle: 0; FAKEGPU_COMPLETION_SIZE bytes */
 
 /**
