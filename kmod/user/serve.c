@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_S 3 /* between SIGTERM and SIGKILL */
+#define PATIENCE_S 2 /* between SIGTERM and SIGKILL */
 
 static pid_t program; /* 0 once it has ended */
 static int program_status;
