@@ -4,6 +4,7 @@ import argparse
 import os
 import shutil
 import sys
+from typing import NamedTuple
 
 from glassstack.cli.errors import MISSING, NOT_EXECUTABLE, NOT_FOUND, CommandError
 from glassstack.gpu.choose import CHOICES, NoGpuError, choose
@@ -34,8 +35,15 @@ def command_of(words: list[str]) -> tuple[str, ...]:
     raise CommandError(f"{name}: not executable", f"chmod +x {name}", NOT_EXECUTABLE)
 
 
-def runner_of(gpu: str) -> tuple[str, ...]:
-    """The words that start a program on ``gpu``; empty when it is started as it is.
+class Launch(NamedTuple):
+    """How a program is started on its GPU: ``runner`` and ``each_call`` as in the tracer's Options."""
+
+    runner: tuple[str, ...]
+    each_call: bool
+
+
+def launch_on(gpu: str) -> Launch:
+    """What starts a program on ``gpu``.
 
     Raises:
         CommandError: that GPU is not to be had.
@@ -47,4 +55,5 @@ def runner_of(gpu: str) -> tuple[str, ...]:
     if decision.kind == "none" and gpu == "auto":
         print(f"glassstack: no GPU: {decision.reason}", file=sys.stderr)
     # What the program leaves behind is watched too, so the device must last as long.
-    return (str(decision.launcher), "--wait-all") if decision.launcher else ()
+    runner = (str(decision.launcher), "--wait-all") if decision.launcher else ()
+    return Launch(runner, each_call=decision.kind == "inherited")

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from glassstack.cli.errors import USAGE, CommandError
-from glassstack.cli.launching import add_launch_arguments, command_of, runner_of
+from glassstack.cli.launching import add_launch_arguments, command_of, launch_on
 from glassstack.cli.screen import check_terminal, watch
 
 
@@ -23,5 +23,5 @@ def run(args: argparse.Namespace) -> int:
     check_terminal()
     from glassstack.session.compose import run_session
 
-    runner = runner_of(args.gpu)
-    return watch(lambda: run_session(command, runner, args.output))
+    launch = launch_on(args.gpu)
+    return watch(lambda: run_session(command, launch.runner, launch.each_call, args.output))

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from glassstack.cli.errors import FAILED, LAUNCH_FAILED, OK, USAGE, CommandError
-from glassstack.cli.launching import add_launch_arguments, command_of, runner_of
+from glassstack.cli.launching import add_launch_arguments, command_of, launch_on
 from glassstack.cli.repeat import pid_of
 from glassstack.cli.trace_filter import Filter, parse
 from glassstack.cli.trace_sinks import CountSink, JsonSink, Sink, TextSink, open_recording, open_text
@@ -160,10 +160,12 @@ def run(args: argparse.Namespace) -> int:
     if not command and not args.pid:
         raise CommandError("nothing to trace", "name a COMMAND, or a process with -p PID", USAGE)
     shown, any_node = parse(args.expr)
+    launch = launch_on(args.gpu if command else "none")
     options = Options(
         command=command,
         pids=tuple(dict.fromkeys(args.pid)),
-        runner=runner_of(args.gpu) if command else (),
+        runner=launch.runner,
+        each_call=launch.each_call,
         follow=args.follow,
         any_node=any_node or args.all_ioctls,
     )

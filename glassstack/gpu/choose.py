@@ -1,9 +1,12 @@
 """Which GPU a program gets: ``--gpu auto|embedded|kernel|none`` to a decision that says why."""
 
+import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from glassstack.collectors.control import ENV
 from glassstack.gpu.artifacts import Artifacts, MissingArtifactError
 
 CHOICES = ("auto", "embedded", "kernel", "none")
@@ -24,7 +27,7 @@ class Decision:
     """What a program gets.
 
     Attributes:
-        kind: "embedded", "kernel" or "none".
+        kind: "embedded", "inherited" (the embedded device this process itself runs on), "kernel" or "none".
         reason: one line that says why.
         node: the kernel's node, "" for the others.
         launcher: the embedded device's fakegpu-run, ``None`` for the others.
@@ -47,7 +50,12 @@ def kernel_node(dev: Path = Path("/dev")) -> str:
     return ""
 
 
-def choose(gpu: str = "auto", dev: Path = Path("/dev"), artifacts: Artifacts | None = None) -> Decision:
+def choose(
+    gpu: str = "auto",
+    dev: Path = Path("/dev"),
+    artifacts: Artifacts | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Decision:
     """Decides.
 
     ``auto`` never fails: without a node and without the embedded device it is "none".
@@ -57,6 +65,8 @@ def choose(gpu: str = "auto", dev: Path = Path("/dev"), artifacts: Artifacts | N
     """
     if gpu == "none":
         return Decision("none", "no GPU was asked for")
+    if gpu in ("auto", "embedded") and environ.get(ENV):
+        return Decision("inherited", f"the embedded GPU that is here already: {environ[ENV]}")
     node = kernel_node(dev) if gpu in ("auto", "kernel") else ""
     if node:
         return Decision("kernel", f"{node} is a node of the kernel's", node=node)

@@ -59,8 +59,10 @@ def demo_session(record: Path | None = None) -> Session:
     return session
 
 
-def run_session(command: Sequence[str], runner: Sequence[str], record: Path | None = None) -> Session:
-    """A launched program; ``runner`` are the words that give it an embedded GPU, empty for none.
+def run_session(
+    command: Sequence[str], runner: Sequence[str], each_call: bool = False, record: Path | None = None
+) -> Session:
+    """A launched program; ``runner`` and ``each_call`` as in the tracer's Options.
 
     Raises:
         OSError, RecordingError: it can't be started, ``record`` can't be written.
@@ -68,7 +70,7 @@ def run_session(command: Sequence[str], runner: Sequence[str], record: Path | No
     session = Session(" ".join(command), record)
     name = f"glassstack-{os.getpid()}"
     words = (*runner, "--name", name) if runner else ()
-    options = Options(command=tuple(command), runner=words)
+    options = Options(command=tuple(command), runner=words, each_call=each_call)
     session.add(lambda sink: Tracing(sink, options, session.over))
     _watch(session, lambda: (f"fakegpu/{os.getuid()}/{name}",) if runner else discover())
     return session

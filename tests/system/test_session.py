@@ -79,7 +79,7 @@ def test_the_demonstration_shows_every_layer_and_both_ways_to_submit(native: Pat
 def test_a_launched_program_is_seen_to_its_end_with_its_output(native: Path, tmp_path: Path) -> None:
     record = tmp_path / "client.gls"
     session = run_session(
-        (str(native / "fakegpu-client"), "--only", "vecadd"), (str(native / "fakegpu-run"),), record
+        (str(native / "fakegpu-client"), "--only", "vecadd"), (str(native / "fakegpu-run"),), record=record
     )
     try:
         events = read_all(session)

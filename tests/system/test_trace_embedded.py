@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests import tracing
+from tests.support import ROOT
 
 pytestmark = pytest.mark.ptrace
 
@@ -41,6 +44,23 @@ def test_same_calls_as_strace(native: Path, tmp_path: Path, program: str) -> Non
     text = "\n".join(line for line in ours.stdout.splitlines() if line.startswith('{"schema"'))
     theirs = tracing.strace_by_thread([native / "fakegpu-run", native / program], tmp_path, DEVICES)
     assert sequences(tracing.by_thread(text)) == sequences(theirs)
+
+
+def test_on_a_device_that_is_there_already_the_calls_are_the_same(native: Path, tmp_path: Path) -> None:
+    program = [str(native / "fakegpu-client"), "--only", "isolation"]
+    command = [sys.executable, "-m", "glassstack.cli.main", "trace", "-f", "--json", "--", *program]
+    done = subprocess.run(
+        [native / "fakegpu-run", "--", *command],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=tracing.environment(),
+    )
+    assert done.returncode == 0, done.stderr
+    seen = tracing.objects(_json(done.stdout))
+    assert {line["source"] for line in seen} == {"ptrace"}
+    theirs = tracing.strace_by_thread([native / "fakegpu-run", *program], tmp_path, DEVICES)
+    assert sequences(tracing.by_thread(_json(done.stdout))) == sequences(theirs)
 
 
 def test_both_witnesses_are_named(native: Path) -> None:

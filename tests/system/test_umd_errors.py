@@ -102,5 +102,7 @@ def test_a_fault_of_the_device_ends_a_program_with_its_error(
 
 
 def test_some_devices_are_fewer_devices(native: Path, tmp_path: Path) -> None:
-    done = on_device(native, native / "fakegpu-vectoradd", options=("--devices", "2", "--fault", "off-bus,device=0"))
+    done = on_device(
+        native, native / "fakegpu-vectoradd", options=("--devices", "2", "--fault", "off-bus,device=0")
+    )
     assert "Test PASSED" in done.stdout, "the second device works on"

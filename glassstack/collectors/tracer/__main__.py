@@ -22,6 +22,7 @@ def _parse(argv: list[str]) -> tuple[int, Options]:
     parser.add_argument("--runner", action="append", default=[])
     parser.add_argument("--no-follow", action="store_true")
     parser.add_argument("--any-node", action="store_true")
+    parser.add_argument("--each-call", action="store_true")
     args = parser.parse_args(argv[:mark])
     options = Options(
         command=tuple(argv[mark + 1 :]),
@@ -29,6 +30,7 @@ def _parse(argv: list[str]) -> tuple[int, Options]:
         runner=tuple(args.runner),
         follow=not args.no_follow,
         any_node=args.any_node,
+        each_call=args.each_call,
     )
     return args.wire_fd, options
 

@@ -89,7 +89,7 @@ def ignore_terminal_signals() -> Dispositions:
 
 
 def launch(command: Sequence[str], program: bytes, dispositions: Dispositions, nr_seccomp: int) -> Held:
-    """Forks the program; it waits, then installs the filter ``program`` and execs.
+    """Forks the program; it waits, then installs the filter ``program`` (empty: none) and execs.
 
     Raises:
         LaunchError: no process can be made.
@@ -139,9 +139,10 @@ def _child(
         fprog = _Filter(len(program) // 8, ctypes.addressof(buffer))
         if not os.read(hold, 1):
             os._exit(125)
-        kernel.prctl(abi.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        if kernel.syscall(nr_seccomp, abi.SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(fprog)) != 0:
-            raise OSError(ctypes.get_errno(), "seccomp")
+        if program:
+            kernel.prctl(abi.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            if kernel.syscall(nr_seccomp, abi.SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(fprog)) != 0:
+                raise OSError(ctypes.get_errno(), "seccomp")
         os.execve(path, list(command), environ)
     except OSError as error:
         os.write(failure, (error.errno or errno.EIO).to_bytes(4, "little"))

@@ -12,6 +12,8 @@ class Options(msgspec.Struct, frozen=True):
         runner: words of the embedded device's launcher, empty to launch without the device.
         follow: children of attached processes are traced too (those of launched ones always are).
         any_node: every ioctl counts, and calls on every node of /dev, not only the GPUs'.
+        each_call: a launched program stops at every call, not where a filter of ours says: under the
+            filter of a device that somebody else runs, ours would never stop at what that one answers.
     """
 
     command: tuple[str, ...] = ()
@@ -19,3 +21,4 @@ class Options(msgspec.Struct, frozen=True):
     runner: tuple[str, ...] = ()
     follow: bool = True
     any_node: bool = False
+    each_call: bool = False

@@ -60,7 +60,7 @@ class Service:
         self._held: Held | None = None
         self.wire = WireWriter[Item](wire_fd, lambda: bool(self._signals), encode)
         self._outbox = Outbox(self.wire, witness)
-        self._stops = Stops(self._outbox.add, options.any_node, options.follow)
+        self._stops = Stops(self._outbox.add, options.any_node, options.follow, options.each_call)
         self._handlers = handlers(machine)
         number = machine.calls["ioctl"]
         self._long_calls = LongCalls(self._handlers[number] if witness else None, number)
@@ -111,7 +111,7 @@ class Service:
 
     def _launch(self) -> Held:
         command, runner = self._options.command, self._options.runner
-        program = device_filter(self._machine)
+        program = b"" if self._options.each_call else device_filter(self._machine)
         if runner and self._witness is not None:
             held = launch_embedded(command, runner, program, self._dispositions, self._witness.fd)
         else:

@@ -29,6 +29,8 @@ def _words(options: Options, wire_fd: int) -> list[str]:
         words.append("--no-follow")
     if options.any_node:
         words.append("--any-node")
+    if options.each_call:
+        words.append("--each-call")
     return [*words, "--", *options.command] if options.command else words
 
 

@@ -35,10 +35,14 @@ class Stops:
         emit: takes events.
         any_node: every node of /dev counts as a device.
         follow: children of attached processes are traced too.
+        each_call: launched programs have no filter of ours.
     """
 
-    def __init__(self, emit: Callable[[Event], None], any_node: bool, follow: bool) -> None:
+    def __init__(
+        self, emit: Callable[[Event], None], any_node: bool, follow: bool, each_call: bool = False
+    ) -> None:
         self._emit = emit
+        self._each_call = each_call
         self._any_node = any_node
         self._follow = follow
         self.threads: dict[int, Thread] = {}
@@ -55,11 +59,11 @@ class Stops:
 
     def expect(self, pid: int) -> None:
         """``pid`` is seized and about to exec the program that was asked for."""
-        self._unborn[pid] = Process(pid, launched=True, any_node=self._any_node)
+        self._unborn[pid] = Process(pid, True, self._any_node, self._each_call)
 
     def adopt(self, pid: int, tids: list[int]) -> None:
         """``tids`` of ``pid`` are seized and run; from their next stop on their calls are seen."""
-        process = self.processes[pid] = Process(pid, launched=False, any_node=self._any_node)
+        process = self.processes[pid] = Process(pid, False, self._any_node)
         for tid in tids:
             self.threads[tid] = Thread(tid, process)
             kernel.ptrace(abi.PTRACE_INTERRUPT, tid, 0, 0)
@@ -96,7 +100,9 @@ class Stops:
         launched = parent is not None and parent.launched
         if not launched and not self._follow:
             return None
-        process = self.processes[pid] = Process(pid, launched, self._any_node)
+        process = self.processes[pid] = Process(
+            pid, launched, self._any_node, self._each_call or not launched
+        )
         if parent is not None and parent.ranges is not None:
             process.ranges = list(parent.ranges)
         return process

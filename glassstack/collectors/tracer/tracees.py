@@ -21,12 +21,14 @@ of it to read again after the call, payload, effect."""
 class Process:
     """A thread group."""
 
-    __slots__ = ("any_node", "fds", "launched", "pid", "ranges", "threads")
+    __slots__ = ("any_node", "each_call", "fds", "launched", "pid", "ranges", "threads")
 
-    def __init__(self, pid: int, launched: bool, any_node: bool) -> None:
+    def __init__(self, pid: int, launched: bool, any_node: bool, each_call: bool = True) -> None:
         self.pid = pid
         self.launched = launched
-        """It has our seccomp filter and stops only where that says so."""
+        """It began with us and ends with us."""
+        self.each_call = each_call
+        """Nothing filters its calls: it stops at the entry and return of each."""
         self.any_node = any_node
         """Calls on every node of /dev count, and every ioctl."""
         self.threads: dict[int, Thread] = {}
@@ -90,8 +92,7 @@ class Thread:
     def __init__(self, tid: int, process: Process) -> None:
         self.tid = tid
         self.process = process
-        self.each_stop = not process.launched
-        """Nothing filters its calls: it stops at the entry and return of each."""
+        self.each_stop = process.each_call
         process.threads[tid] = self
         self.call: Call | None = None
         """Entered and not returned."""
