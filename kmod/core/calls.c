@@ -8,6 +8,14 @@
 
 static const char device_name[FAKEGPU_NAME_LEN] = "Fakegpu F100";
 
+static void driver_info(const struct fgpu_device *device, struct fakegpu_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->device_count = device->config.count;
+	info->uapi_version = FAKEGPU_UAPI_VERSION;
+	memcpy(info->version, device->config.version, sizeof(info->version));
+}
+
 static void device_info(const struct fgpu_device *device, struct fakegpu_info *info)
 {
 	static const uint8_t uuid[15] = {0xfa, 0x6e, 0x61, 0x7c, 0x51, 0x0d, 0x4f, 0x10,
@@ -30,15 +38,20 @@ int fgpu_call_info(struct fgpu_context *context, void *arg, const void *payload)
 	struct fakegpu_info *info = arg;
 
 	(void)payload;
-	memset(info, 0, sizeof(*info));
+	driver_info(device, info);
 	if (context->node == FGPU_NODE_CTL)
 		info->device = ~0U;
 	else
 		device_info(device, info);
-	info->device_count = device->config.count;
-	info->uapi_version = FAKEGPU_UAPI_VERSION;
-	memcpy(info->version, device->config.version, sizeof(info->version));
 	return 0;
+}
+
+void fgpu_device_info(struct fgpu_device *device, struct fakegpu_info *info)
+{
+	fgpu_device_lock(device);
+	driver_info(device, info);
+	device_info(device, info);
+	fgpu_device_unlock(device);
 }
 
 int fgpu_call_check_version(struct fgpu_context *context, void *arg, const void *payload)

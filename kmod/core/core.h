@@ -36,6 +36,7 @@ enum fgpu_event_type {
 	FGPU_EVENT_CONTEXT_CLOSE,
 	FGPU_EVENT_DOORBELL,  /* value: new wptr */
 	FGPU_EVENT_JOB_START, /* value: seqno */
+	FGPU_EVENT_FENCE,     /* value: seqno, now signalled; comes before the job's JOB_DONE */
 	FGPU_EVENT_JOB_DONE,  /* value: seqno; xid: status */
 	FGPU_EVENT_LOG,	      /* text: one kernel-log line, without newline; level: 0…7 */
 };
@@ -65,6 +66,7 @@ struct fgpu_event {
 struct fgpu_device *fgpu_device_create(const struct fgpu_config *config, void *driver_data);
 void fgpu_device_destroy(struct fgpu_device *device); /* no context may be open */
 void *fgpu_device_driver_data(struct fgpu_device *device);
+void fgpu_device_info(struct fgpu_device *device, struct fakegpu_info *info); /* as INFO */
 
 /* Returns 0 or -errno. `name` is the program's (for the log), copied. */
 int fgpu_context_open(struct fgpu_device *device, enum fgpu_node node, int pid, const char *name,

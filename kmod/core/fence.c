@@ -46,6 +46,7 @@ void fgpu_fence_complete(struct fgpu_channel *channel, uint32_t status)
 	if (!status && !job->no_fence) {
 		channel->signalled = channel->timeline;
 		fgpu_store_release(&channel->slot->seqno, channel->signalled);
+		fgpu_event(device, FGPU_EVENT_FENCE, channel, channel->signalled, 0);
 	}
 	job->active = false;
 	fgpu_event(device, FGPU_EVENT_JOB_DONE, channel, job->seqno, status);
