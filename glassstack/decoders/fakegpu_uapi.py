@@ -7,7 +7,7 @@ offsets and numbers with it.
 import struct
 from typing import NamedTuple
 
-MAJOR = 240
+MAJOR = 120
 UVM_MAJOR = 509
 MAX_DEVICES = 8
 MINOR_CTL = 255

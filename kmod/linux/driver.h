@@ -118,6 +118,7 @@ void fakegpu_engine_kick(struct fakegpu_device *gpu);
 extern const struct attribute_group *fakegpu_device_groups[];
 extern const struct kobj_type fakegpu_file_ktype;
 int fakegpu_sysfs_add(struct fakegpu_file *file);
+void fakegpu_sysfs_remove(struct fakegpu_file *file);
 
 /* debugfs.c: and the file in /proc */
 int fakegpu_debugfs_init(void);

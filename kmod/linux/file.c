@@ -93,7 +93,7 @@ int fakegpu_file_release(struct inode *inode, struct file *filp)
 {
 	struct fakegpu_file *file = filp->private_data;
 
-	kobject_del(&file->kobj); /* waits for readers of its attributes */
+	fakegpu_sysfs_remove(file);
 	fgpu_context_close(file->core);
 	unpublish(file); /* after the close: until then events may name it */
 	fakegpu_space_exit(file);

@@ -37,7 +37,6 @@ unsigned int fakegpu_count;
 char fakegpu_version[FAKEGPU_VERSION_LEN];
 
 static struct cdev cdev;
-static struct device *ctl;
 
 /* The nodes are for everybody, as a real GPU's are; there may be no udev to see to it. */
 static char *devnode(FAKEGPU_DEVNODE_CONST struct device *dev, umode_t *mode)
@@ -61,7 +60,6 @@ static struct device *make_node(unsigned int minor, void *data,
 					 groups, "%s", name);
 }
 
-/* With its node it can be opened, so that comes last. */
 static int start(struct fakegpu_device *gpu, const struct fgpu_config *config)
 {
 	char name[16];
@@ -147,34 +145,20 @@ static int check_parameters(void)
 	return 0;
 }
 
-static int add_nodes(void)
+/* The very last step of a load: what has been opened can't be taken back. */
+static int answer(void)
 {
-	int error = register_chrdev_region(NODES, MINORS, "fakegpu");
+	struct device *ctl = make_node(FAKEGPU_MINOR_CTL, NULL, NULL, "fakegpuctl");
+	int error;
 
-	if (error) {
-		pr_err("major %d is taken: see /proc/devices\n", FAKEGPU_MAJOR);
-		return error;
-	}
+	if (IS_ERR(ctl))
+		return PTR_ERR(ctl);
 	cdev_init(&cdev, &fakegpu_fops);
 	cdev.owner = THIS_MODULE;
 	error = cdev_add(&cdev, NODES, MINORS);
 	if (error)
-		goto region;
-	ctl = make_node(FAKEGPU_MINOR_CTL, NULL, NULL, "fakegpuctl");
-	if (!IS_ERR(ctl))
-		return 0;
-	error = PTR_ERR(ctl);
-	cdev_del(&cdev);
-region:
-	unregister_chrdev_region(NODES, MINORS);
+		device_destroy(&fakegpu_class, ctl->devt);
 	return error;
-}
-
-static void remove_nodes(void)
-{
-	device_destroy(&fakegpu_class, MKDEV(FAKEGPU_MAJOR, FAKEGPU_MINOR_CTL));
-	cdev_del(&cdev);
-	unregister_chrdev_region(NODES, MINORS);
 }
 
 static int __init fakegpu_init(void)
@@ -183,36 +167,46 @@ static int __init fakegpu_init(void)
 
 	if (error)
 		return error;
+	error = register_chrdev_region(NODES, MINORS, "fakegpu");
+	if (error) {
+		pr_err("major %d is taken: see /proc/devices\n", FAKEGPU_MAJOR);
+		return error;
+	}
 	error = class_register(&fakegpu_class);
 	if (error)
-		return error;
+		goto undo_region;
 	error = start_all();
 	if (error)
-		goto class;
+		goto undo_class;
 	error = fakegpu_debugfs_init();
 	if (error)
-		goto devices;
-	error = add_nodes();
+		goto undo_devices;
+	error = answer();
 	if (error)
-		goto debugfs;
+		goto undo_debugfs;
 	pr_info("loading FAKEGPU Linux Kernel Module  %s, %u device(s) of %u MiB\n",
 		fakegpu_version, devices, vram);
 	return 0;
 
-debugfs:
+undo_debugfs:
 	fakegpu_debugfs_exit();
-devices:
+undo_devices:
 	stop_all();
-	class : class_unregister(&fakegpu_class);
+undo_class:
+	class_unregister(&fakegpu_class);
+undo_region:
+	unregister_chrdev_region(NODES, MINORS);
 	return error;
 }
 
 static void __exit fakegpu_exit(void)
 {
-	remove_nodes();
+	cdev_del(&cdev);
+	device_destroy(&fakegpu_class, MKDEV(FAKEGPU_MAJOR, FAKEGPU_MINOR_CTL));
 	fakegpu_debugfs_exit();
 	stop_all();
 	class_unregister(&fakegpu_class);
+	unregister_chrdev_region(NODES, MINORS);
 	pr_info("unloading FAKEGPU Linux Kernel Module\n");
 }
 

@@ -108,3 +108,10 @@ int fakegpu_sysfs_add(struct fakegpu_file *file)
 		return 0;
 	return kobject_add(&file->kobj, file->gpu->contexts, "%u", file->id);
 }
+
+/* Waits for who reads them. */
+void fakegpu_sysfs_remove(struct fakegpu_file *file)
+{
+	if (file->node == FGPU_NODE_GPU)
+		kobject_del(&file->kobj);
+}

@@ -20,10 +20,11 @@
 
 #define FAKEGPU_UAPI_VERSION 1
 
-/* Nodes. The GPU and control nodes share one fixed major out of the range the
- * kernel reserves for local and experimental use; fakegpu-uvm gets a dynamic
- * one from the kernel (the embedded device reports FAKEGPU_UVM_MAJOR). */
-#define FAKEGPU_MAJOR 240
+/* Nodes. The GPU and control nodes share one fixed major out of the lower range
+ * that is for local and experimental use (120-127): the upper one is where the
+ * kernel takes dynamic majors from. fakegpu-uvm gets such a one (the embedded
+ * device reports FAKEGPU_UVM_MAJOR). */
+#define FAKEGPU_MAJOR 120
 #define FAKEGPU_UVM_MAJOR 509
 #define FAKEGPU_MAX_DEVICES 8
 #define FAKEGPU_MINOR_CTL 255

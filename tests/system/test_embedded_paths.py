@@ -40,14 +40,14 @@ except OSError as error:
     print(error.errno)
 """,
     )
-    assert out.splitlines() == ["crw-rw-rw- 240 0"] * 4 + ["509 255", "True False False", "22"]
+    assert out.splitlines() == ["crw-rw-rw- 120 0"] * 4 + ["509 255", "True False False", "22"]
 
 
 def test_ordinary_tools_see_it(native: Path) -> None:
     listed = on_device(native, "ls", "-l", "/dev/fakegpu0")
     assert (listed.returncode, listed.stderr) == (0, "")
     assert listed.stdout.startswith("crw-rw-rw-")
-    assert "240, 0" in listed.stdout
+    assert "120, 0" in listed.stdout
     told = on_device(native, "stat", "-c", "%F %t:%T", "/dev/fakegpuctl")
     assert told.stdout == "character special file f0:ff\n"
     version = on_device(native, "cat", "/proc/driver/fakegpu/version")
