@@ -35,7 +35,7 @@ uint64_t fgpu_port_now(void);
  * The mmap space of one context. `backing` is the driver's own handle, given
  * to fgpu_context_open(). get() returns addressable memory for a range of
  * offsets, zeroed the first time, or NULL; put() gives the range's memory
- * back to the system (a program may still have it mapped: it then reads 0).
+ * back to the system (a program may still have it mapped: it then reads 0, or faults).
  */
 void *fgpu_port_backing_get(void *backing, uint64_t offset, uint64_t length);
 void fgpu_port_backing_put(void *backing, uint64_t offset, uint64_t length);

@@ -4,6 +4,7 @@
 #define FAKEGPU_COMPAT_H
 
 #include <linux/mm.h>
+#include <linux/shmem_fs.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
@@ -22,5 +23,18 @@ static inline void vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
 	vma->vm_flags |= flags;
 }
 #endif
+
+/* A file that only lends its address space: of no size, with no flags (a structure in 7.x). */
+#ifndef EMPTY_VMA_FLAGS
+#define EMPTY_VMA_FLAGS 0UL
+#endif
+typedef struct file *fakegpu_old_setup(const char *name, loff_t size, unsigned long flags);
+#define FAKEGPU_NO_FLAGS                                                                           \
+	_Generic(&shmem_file_setup, fakegpu_old_setup * : 0UL, default : EMPTY_VMA_FLAGS)
+
+static inline struct file *fakegpu_empty_file(const char *name)
+{
+	return shmem_file_setup(name, 0, FAKEGPU_NO_FLAGS);
+}
 
 #endif

@@ -63,7 +63,7 @@ static void log_event(struct fakegpu_device *gpu, const struct fgpu_event *event
 {
 	if (event->xid)
 		trace_fakegpu_fault(gpu->index, event->context, event->channel, event->xid);
-	if (!__ratelimit(&gpu->log_rate))
+	if (!___ratelimit(&gpu->log_rate, "FGPU"))
 		return;
 	if (event->level <= LOGLEVEL_ERR)
 		pr_err("%s\n", event->text);

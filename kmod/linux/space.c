@@ -8,7 +8,6 @@
  * can read them. A mapping holds the file, and so the context and the module.
  */
 #include <linux/mm.h>
-#include <linux/shmem_fs.h>
 #include <linux/vmalloc.h>
 
 #include "compat.h"
@@ -31,7 +30,7 @@ int fakegpu_space_init(struct fakegpu_file *file)
 	mt_init(&file->objects);
 	if (file->node != FGPU_NODE_GPU)
 		return 0;
-	file->space = shmem_file_setup("fakegpu", 0, 0);
+	file->space = fakegpu_empty_file("fakegpu");
 	return PTR_ERR_OR_ZERO(file->space);
 }
 

@@ -210,12 +210,12 @@ static void *throw_all(void *data)
 
 	while (__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) < calls && now_ns() < end_ns) {
 		throw_ioctl(thrower);
-		n = any(thrower, 64);
-		if (n < 4)
+		n = any(thrower, 256);
+		if (n < 6)
 			throw_map(thrower);
-		else if (n < 24)
+		else if (n < 80)
 			throw_store(thrower);
-		else if (n == 24)
+		else if (n == 80)
 			throw_open(thrower);
 	}
 	return NULL;

@@ -8,6 +8,8 @@
 #   FAKEGPU_ABUSE    random ioctls to throw (default 1000000)
 #
 # Exits with 1 when a test failed, 4 when something is missing.
+# Tests are called by name, which shellcheck does not see.
+# shellcheck disable=SC2317
 set -u
 : "${FAKEGPU_KO:?}" "${FAKEGPU_BIN:?}" "${FAKEGPU_HELPERS:?}"
 abuse=${FAKEGPU_ABUSE:-1000000}
@@ -49,7 +51,7 @@ eventually() {
 	tries=0
 	until "$@" >/dev/null 2>&1; do
 		tries=$((tries + 1))
-		[ $tries -lt 200 ] || { echo "not within 20 s: $*"; return 1; }
+		[ "$tries" -lt 200 ] || { echo "not within 20 s: $*"; return 1; }
 		sleep 0.1
 	done
 }
@@ -63,7 +65,7 @@ unload() {
 }
 
 fault() {
-	echo "$1" >$faults
+	echo "$1" >"$faults"
 }
 
 # hold VERB: a process that holds something until release.
@@ -82,13 +84,17 @@ release() {
 }
 
 nothing_left() {
-	eventually rmdir_would_work || { echo "contexts left: $(ls $class/contexts)"; return 1; }
-	same "$(cat $class/vram_used)" 0 || return 1
+	eventually no_context || { echo "contexts left: $(ls "$class"/contexts)"; return 1; }
+	same "$(cat "$class"/vram_used)" 0 || return 1
 	same "$(grep -c fgpu_port_backing_get /proc/vmallocinfo)" 0
 }
 
-rmdir_would_work() {
-	[ -z "$(ls $class/contexts)" ]
+no_context() {
+	[ -z "$(ls "$class"/contexts)" ]
+}
+
+some_context() {
+	! no_context
 }
 
 kernel_is_well() {
@@ -103,7 +109,7 @@ nodes() {
 	same "$(stat -c '%a' /dev/fakegpu-uvm)" 666 || return 1
 	grep -q ' fakegpu-uvm$' /proc/devices || { echo "fakegpu-uvm has no major"; return 1; }
 	same "$(sed -n 's/.*Module  //p' /proc/driver/fakegpu/version)" 550.54.14 || return 1
-	same "$(cat $class/vram_total)" $((1024 * 1024 * 1024))
+	same "$(cat "$class"/vram_total)" $((1024 * 1024 * 1024))
 }
 
 parameters() {
@@ -123,7 +129,7 @@ client() {
 	result=$?
 	grep FAIL "$work/client"
 	echo "# $(tail -n 1 "$work/client")"
-	return $result
+	return "$result"
 }
 
 prints() {
@@ -146,13 +152,13 @@ uvm_holds() {
 
 context_in_sysfs() {
 	hold hold-map || return 1
-	at=$(echo $class/contexts/*)
+	at=$(echo "$class"/contexts/*)
 	same "$(cat "$at/pid") $(cat "$at/name") $(cat "$at/channels")" "$holder life 1" || return 1
 	same "$(cat "$at/bytes") $(cat "$at/submits") $(cat "$at/poisoned")" "0 0 0" || return 1
 	release
 	hold hold-fd || return 1
-	same "$(sed -n 's/^fakegpu-context:\t//p' /proc/$holder/fdinfo/3)" \
-		"$(ls $class/contexts)" || return 1
+	same "$(cat "/proc/$holder/fdinfo/"* | sed -n 's/^fakegpu-context:\t//p')" \
+		"$(ls "$class"/contexts)" || return 1
 	release
 	nothing_left
 }
@@ -199,9 +205,9 @@ refuses_faults() {
 		fault "$spec" 2>/dev/null && { echo "takes '$spec'"; return 1; }
 	done
 	fault "xid=31,after=5,count=2" || return 1
-	same "$(cat $faults)" "xid=31,after=5,count=2" || return 1
+	same "$(cat "$faults")" "xid=31,after=5,count=2" || return 1
 	fault clear
-	same "$(cat $faults)" ""
+	same "$(cat "$faults")" ""
 }
 
 uevents_come() {
@@ -211,7 +217,7 @@ uevents_come() {
 	fault xid=13 || return 1
 	fakegpu-vectoradd >/dev/null 2>&1
 	rmmod fakegpu_uvm && insmod "$FAKEGPU_KO/fakegpu-uvm.ko" && rmmod fakegpu_uvm && unload_only
-	wait $listener || { cat "$work/uevents"; return 1; }
+	wait "$listener" || { cat "$work/uevents"; return 1; }
 	load || return 1
 	same "$(sed '1d; s/ *$//; s/ 13 [0-9]*$/ 13/' "$work/uevents" | tr '\n' ';')" \
 		"change fakegpu0 13;remove fakegpu-uvm;add fakegpu-uvm;remove fakegpu-uvm;remove fakegpuctl;"
@@ -223,18 +229,13 @@ unload_only() {
 
 # 23 launches through a ring: each seen at every step, in order.
 tracepoints() {
-	echo 1 >$tracing/events/fakegpu/enable || return 1
-	echo >$tracing/trace
+	echo 1 >"$tracing"/events/fakegpu/enable || return 1
+	echo >"$tracing"/trace
 	life close-first
-	echo 0 >$tracing/events/fakegpu/enable
-	grep -o 'fakegpu_[a-z_]*:' $tracing/trace | sort | uniq -c | tr -s ' \n' ' ' >"$work/steps"
+	echo 0 >"$tracing"/events/fakegpu/enable
+	grep -o 'fakegpu_[a-z_]*:' "$tracing"/trace | sort | uniq -c | tr -s ' \n' ' ' >"$work/steps"
 	same "$(cat "$work/steps")" \
 		" 23 fakegpu_doorbell: 23 fakegpu_fence_signalled: 23 fakegpu_job_start: "
-}
-
-engine_ticks() {
-	set -- $(cut -d ' ' -f 14,15 "/proc/$(pgrep -x fakegpu0)/stat")
-	echo $(($1 + $2))
 }
 
 engine_sleeps() {
@@ -269,14 +270,26 @@ thrown() {
 unload_during_work() {
 	fakegpu-burst --seconds 3 >/dev/null 2>&1 &
 	worker=$!
-	eventually grep -q . $class/contexts/*/pid || return 1
+	eventually some_context || return 1
 	tries=0
-	while kill -0 $worker 2>/dev/null; do
+	while kill -0 "$worker" 2>/dev/null; do
 		rmmod fakegpu 2>/dev/null && { echo "unloaded"; return 1; }
 		tries=$((tries + 1))
 	done
 	echo "# $tries attempts"
-	wait $worker
+	wait "$worker"
+}
+
+# What a program sees of the module and of the embedded device: the same calls, the same answers.
+same_as_embedded() {
+	strace -e trace=ioctl -o "$work/module" fakegpu-client >/dev/null || return 1
+	fakegpu-run -- strace -e trace=ioctl -o "$work/embedded" fakegpu-client >/dev/null || return 1
+	for driver in module embedded; do
+		sed -n 's/.*ioctl(.*_IOC(\(.*, 0xfa, [^)]*\)).*= /\1 = /p' "$work/$driver" >"$work/$driver.calls"
+	done
+	diff "$work/module.calls" "$work/embedded.calls" | head -n 5
+	echo "# $(wc -l <"$work/module.calls") calls"
+	cmp -s "$work/module.calls" "$work/embedded.calls" && [ -s "$work/module.calls" ]
 }
 
 # Pages lost would show: the same work again and again must not eat memory.
@@ -293,7 +306,7 @@ memory_stays() {
 for file in "$FAKEGPU_KO/fakegpu.ko" "$FAKEGPU_BIN/fakegpu-client" "$FAKEGPU_HELPERS/life"; do
 	[ -e "$file" ] || die "no $file: build it"
 done
-[ -d $tracing/events ] || mount -t tracefs nodev $tracing 2>/dev/null
+[ -d "$tracing"/events ] || mount -t tracefs nodev "$tracing" 2>/dev/null
 [ -d /sys/kernel/debug/tracing ] || mount -t debugfs nodev /sys/kernel/debug 2>/dev/null
 
 echo "KTAP version 1"
@@ -303,6 +316,12 @@ check nodes nodes
 check client client
 check vectoradd-ring prints fakegpu-vectoradd
 check vectoradd-ioctl prints fakegpu-vectoradd --ioctl
+if command -v strace >/dev/null && [ -e "$FAKEGPU_BIN/fakegpu-run" ]; then
+	check same-as-embedded same_as_embedded
+else
+	number=$((number + 1))
+	echo "ok $number same-as-embedded # SKIP no strace, or no embedded device"
+fi
 check train prints fakegpu-train --steps 23 --rate 0
 check burst prints fakegpu-burst --seconds 1
 check signal-storm prints storm
@@ -333,4 +352,4 @@ check parameters parameters
 check unload unload
 check kernel-is-well kernel_is_well
 echo "1..$number"
-exit $failed
+exit "$failed"
