@@ -11,7 +11,7 @@
 .PHONY: setup build check check-python check-c check-shell test bench lock clean
 
 BIN := .venv/bin
-C_FILES := $(sort $(wildcard kmod/*/*.[ch] tests/c/*.[ch]))
+C_FILES := $(sort $(wildcard kmod/*/*.[ch] tests/c/*.[ch] tests/kmod/*.[ch]))
 
 # $(call with,TOOL,COMMAND): where TOOL is missing say so, and fail in CI, which promises it.
 with = @if command -v $(1) >/dev/null; then set -x; $(2); else echo "skipped: no $(1)"; [ -z "$$CI" ]; fi
@@ -34,9 +34,11 @@ check-c:
 	$(call with,clang-format,clang-format --dry-run -Werror $(C_FILES))
 	$(call with,gcc,$(MAKE) -s -C kmod CC=gcc OUT=../build/check/gcc)
 	$(call with,clang,$(MAKE) -s -C kmod CC=clang OUT=../build/check/clang)
+	$(call with,gcc,$(MAKE) -s -C tests/kmod OUT=../../build/check/kmod-tests)
+	$(call with,sparse,$(MAKE) -s -C kmod/linux W=1 C=2 CF=-Wsparse-error KCFLAGS=-Werror OUT=../../build/check/kmod)
 
 check-shell:
-	$(call with,shellcheck,shellcheck glass .ci/run)
+	$(call with,shellcheck,shellcheck glass .ci/run $(wildcard tests/kmod/guest/*.sh))
 
 test:
 	@./glass test $(ARGS)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Faults, in /sys/kernel/debug/fakegpu/fault: write a line of SPEC.md's
- * grammar to arm one (device 0 unless it says device=D), "clear" to disarm all;
- * read what is armed. Also /proc/driver/fakegpu/version.
+ * grammar to arm one, "clear" to disarm all; read what is armed. Also /proc/driver/fakegpu/version.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -33,21 +32,21 @@ static int fault_show(struct seq_file *out, void *unused)
 	return 0;
 }
 
+/* Each device takes what is for it. */
 static int arm(const char *spec)
 {
-	const char *at = strstr(spec, "device=");
-	unsigned long chosen = at ? simple_strtoul(at + 7, NULL, 10) : 0;
 	char why[128] = "";
+	unsigned int i;
 	int error;
 
-	if (chosen >= fakegpu_count) {
-		pr_warn("FGPU: fault refused: no device %lu\n", chosen);
-		return -EINVAL;
+	for (i = 0; i < fakegpu_count; i++) {
+		error = fgpu_fault_set(fakegpu_devices[i].core, spec, why, sizeof(why));
+		if (error) {
+			pr_warn("FGPU: fault refused: %s\n", why);
+			return error;
+		}
 	}
-	error = fgpu_fault_set(fakegpu_devices[chosen].core, spec, why, sizeof(why));
-	if (error)
-		pr_warn("FGPU: fault refused: %s\n", why);
-	return error;
+	return 0;
 }
 
 static ssize_t fault_write(struct file *file, const char __user *user, size_t size, loff_t *at)

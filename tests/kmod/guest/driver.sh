@@ -119,6 +119,10 @@ parameters() {
 	same "$(cat /sys/class/fakegpu/fakegpu2/quota)" $((7 * 1024 * 1024)) || return 1
 	same "$(cat /sys/class/fakegpu/fakegpu1/pci)" 0000:02:00.0 || return 1
 	same "$(cat /sys/class/fakegpu/fakegpu1/version)" 535.54.03 || return 1
+	fault xid=13,device=1 && same "$(cat "$faults")" xid=13,device=1 || return 1
+	fault clear
+	fault xid=31 && same "$(grep -c xid=31 "$faults")" 3 || return 1
+	fault clear
 	unload || return 1
 	insmod "$FAKEGPU_KO/fakegpu.ko" devices=9 && { echo "takes 9 devices"; return 1; }
 	load
