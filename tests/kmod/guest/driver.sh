@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Tests of fakegpu.ko, as root in a machine that may be thrown away. Prints KTAP.
+# Begins without the modules and leaves them loaded.
 #
 #   FAKEGPU_KO       folder with fakegpu.ko and fakegpu-uvm.ko
 #   FAKEGPU_BIN      folder with fakegpu-client and the workloads
@@ -8,17 +9,21 @@
 #   FAKEGPU_ABUSE    random ioctls to throw (default 1000000)
 #
 # Exits with 1 when a test failed, 4 when something is missing.
+#   driver.sh --list   only prints the names of its tests
+#
 # Tests are called by name, which shellcheck does not see.
 # shellcheck disable=SC2317
 set -u
-: "${FAKEGPU_KO:?}" "${FAKEGPU_BIN:?}" "${FAKEGPU_HELPERS:?}"
+list=${1-}
+[ "$list" = --list ] || : "${FAKEGPU_KO:?}" "${FAKEGPU_BIN:?}" "${FAKEGPU_HELPERS:?}"
 abuse=${FAKEGPU_ABUSE:-1000000}
 class=/sys/class/fakegpu/fakegpu0
 faults=/sys/kernel/debug/fakegpu/fault
 tracing=/sys/kernel/tracing
 work=$(mktemp -d)
-PATH=$FAKEGPU_BIN:$FAKEGPU_HELPERS:$PATH
-export LD_LIBRARY_PATH="$FAKEGPU_BIN/../lib"
+trap 'rm -rf "$work"' EXIT
+PATH=${FAKEGPU_BIN-}:${FAKEGPU_HELPERS-}:$PATH
+export LD_LIBRARY_PATH="${FAKEGPU_BIN-}/../lib"
 number=0
 failed=0
 holder=
@@ -28,10 +33,11 @@ die() {
 	exit 4
 }
 
-# test NAME COMMAND…: passes when COMMAND does; else its last line is the reason.
+# check NAME COMMAND…: passes when COMMAND does; else its last line is the reason.
 check() {
 	name=$1
 	shift
+	[ "$list" != --list ] || { echo "$name"; return 0; }
 	number=$((number + 1))
 	if "$@" >"$work/out" 2>&1; then
 		echo "ok $number $name$(sed -n 's/^# / # /p' "$work/out" | tail -n 1)"
@@ -306,26 +312,24 @@ memory_stays() {
 	[ $((before - after)) -lt 8192 ]
 }
 
-[ "$(id -u)" = 0 ] || die "must be root"
-for file in "$FAKEGPU_KO/fakegpu.ko" "$FAKEGPU_BIN/fakegpu-client" "$FAKEGPU_HELPERS/life"; do
-	[ -e "$file" ] || die "no $file: build it"
-done
-[ -d "$tracing"/events ] || mount -t tracefs nodev "$tracing" 2>/dev/null
-[ -d /sys/kernel/debug/tracing ] || mount -t debugfs nodev /sys/kernel/debug 2>/dev/null
+prepare() {
+	[ "$(id -u)" = 0 ] || die "must be root"
+	for file in "$FAKEGPU_KO/fakegpu.ko" "$FAKEGPU_BIN/fakegpu-client" "$FAKEGPU_HELPERS/life"; do
+		[ -e "$file" ] || die "no $file: build it"
+	done
+	[ -d "$tracing"/events ] || mount -t tracefs nodev "$tracing" 2>/dev/null
+	[ -d /sys/kernel/debug/tracing ] || mount -t debugfs nodev /sys/kernel/debug 2>/dev/null
+	echo "KTAP version 1"
+	dmesg -C
+}
 
-echo "KTAP version 1"
-dmesg -C
+[ "$list" = --list ] || prepare
 check load load
 check nodes nodes
 check client client
 check vectoradd-ring prints fakegpu-vectoradd
 check vectoradd-ioctl prints fakegpu-vectoradd --ioctl
-if command -v strace >/dev/null && [ -e "$FAKEGPU_BIN/fakegpu-run" ]; then
-	check same-as-embedded same_as_embedded
-else
-	number=$((number + 1))
-	echo "ok $number same-as-embedded # SKIP no strace, or no embedded device"
-fi
+check same-as-embedded same_as_embedded
 check train prints fakegpu-train --steps 23 --rate 0
 check burst prints fakegpu-burst --seconds 1
 check signal-storm prints storm
@@ -354,6 +358,7 @@ check client-after-all-that client
 check nothing-left nothing_left
 check parameters parameters
 check unload unload
+check load-again load
 check kernel-is-well kernel_is_well
-echo "1..$number"
+[ "$list" = --list ] || echo "1..$number"
 exit "$failed"
