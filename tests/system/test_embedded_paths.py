@@ -49,7 +49,7 @@ def test_ordinary_tools_see_it(native: Path) -> None:
     assert listed.stdout.startswith("crw-rw-rw-")
     assert "120, 0" in listed.stdout
     told = on_device(native, "stat", "-c", "%F %t:%T", "/dev/fakegpuctl")
-    assert told.stdout == "character special file f0:ff\n"
+    assert told.stdout == "character special file 78:ff\n"
     version = on_device(native, "cat", "/proc/driver/fakegpu/version")
     assert version.stdout.startswith("FGPU version:")
     assert "550.54.14" in version.stdout
