@@ -59,7 +59,7 @@ def _boot(args: argparse.Namespace, command: tuple[str, ...], terminal: bool) ->
 
     try:
         found = needs.find(args.kernel)
-        kvm = not args.no_kvm and needs.kvm_works(found)
+        kvm = not args.no_kvm and needs.kvm_works(found, prepare.cache())
         ready = prepare.prepare(found, command, _size() if terminal else None)
         talk = Talk(f"Linux {found.kernel.release} ({'KVM' if kvm else 'emulated'})", args.verbose, terminal)
         if ready.no_driver:

@@ -28,7 +28,8 @@ attach() {
 	local name=$1 disk serial number=0
 	shift
 	for disk in /sys/block/vd*; do
-		read -r serial <"$disk/serial" && [ "$serial" = "$name" ] || continue
+		read -r serial <"$disk/serial" # ends without a newline
+		[ "$serial" = "$name" ] || continue
 		mkdir -p "/run/lab/$name"
 		mount -t squashfs -o ro "/dev/${disk##*/}" "/run/lab/$name" || break
 		while [ $# -gt 0 ]; do

@@ -27,7 +27,7 @@ OVERLAID = ("/etc", "/home", "/lib", "/opt", "/root", "/srv", "/usr", "/var", "/
 # What udev would load for QEMU's board and CPU; each costs seconds under emulation.
 _NOT_LOADED = (
     "acpi_cpufreq,aesni_intel,button,crc32_pclmul,crct10dif_pclmul,cryptd,ghash_clmulni_intel,i2c_i801,"
-    "i6300esb,iTCO_vendor_support,iTCO_wdt,kvm,kvm_amd,kvm_intel,lpc_ich,pcspkr,powernow_k8,psmouse,sha512_ssse3"
+    "crc32c_intel,evdev,i6300esb,iTCO_vendor_support,iTCO_wdt,kvm,kvm_amd,kvm_intel,lpc_ich,pcspkr,powernow_k8,psmouse,serio_raw,sha1_ssse3,sha256_ssse3,sha512_generic,sha512_ssse3"
 )
 _NEW_S = 60.0
 

@@ -5,6 +5,7 @@ Only finds and tries; builds nothing. Owns the apt lines.
 
 import os
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ PROGRAMS: Mapping[str, str] = {
 }
 """Program to the Debian package that brings it."""
 KERNEL_PACKAGE = "linux-image-amd64"
+_FIRST_WORD_S = 4.0
 _TRIAL_S = 20.0
 
 
@@ -130,22 +132,42 @@ def _beside_python(name: str) -> str | None:
     return shutil.which(name, path=str(Path(sys.executable).parent))
 
 
-def kvm_works(needs: Needs, device: Path = Path("/dev/kvm")) -> bool:
-    """Whether this kernel boots under KVM, tried: a device that opens may still not work.
-
-    Without a root file system a kernel that came up panics, and QEMU ends.
-    """
+def kvm_works(needs: Needs, cache: Path, device: Path = Path("/dev/kvm")) -> bool:
+    """Whether this kernel boots under KVM, tried once per boot of the host: a device that opens may not work."""
     if not os.access(device, os.R_OK | os.W_OK):
         return False
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    known = cache / f"kvm-{boot}-{needs.kernel.release}"
+    try:
+        return known.read_text() == "yes"
+    except OSError:
+        pass
+    works = _boots_under_kvm(needs)
+    cache.mkdir(parents=True, exist_ok=True)
+    for old in cache.glob("kvm-*"):
+        old.unlink(missing_ok=True)
+    known.write_text("yes" if works else "no")
+    return works
+
+
+def _boots_under_kvm(needs: Needs) -> bool:
+    """Boots it without a root file system: a kernel that came up panics, and QEMU ends by that."""
     command = [str(needs.qemu), "-accel", "kvm", "-cpu", "host", "-m", "256", "-nodefaults"]
     command += ["-display", "none", "-serial", "stdio", "-no-reboot", "-kernel", str(needs.kernel.image)]
-    try:
-        done = subprocess.run(
-            [*command, "-append", "console=ttyS0 panic=-1"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TRIAL_S,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0 and b"Kernel panic" in done.stdout
+    with subprocess.Popen(
+        [*command, "-append", "earlyprintk=serial console=ttyS0 panic=-1"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as trial:
+        assert trial.stdout is not None
+        try:
+            # One that hangs says nothing at all.
+            if not select.select([trial.stdout], [], [], _FIRST_WORD_S)[0]:
+                return False
+            said = trial.communicate(timeout=_TRIAL_S)[0]
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            trial.kill()
+    return trial.returncode == 0 and b"Kernel panic" in said
