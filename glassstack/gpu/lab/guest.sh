@@ -6,8 +6,9 @@
 # port for lines: "note TEXT", "ready", "exit STATUS".
 set -u
 lab=/run/glassstack
+command=() cwd=/ tty=no rows=24 cols=80 modules='' roots_python=() roots_project=()
 # shellcheck source=/dev/null
-. "$lab/job" # command cwd tty rows cols roots_NAME modules, and the environment
+. "$lab/job" # sets these, and the environment
 
 # port NAME: the device node of a virtio port.
 port() {
@@ -34,9 +35,9 @@ attach() {
 		mount -t squashfs -o ro "/dev/${disk##*/}" "/run/lab/$name" || break
 		while [ $# -gt 0 ]; do
 			local over=/run/lab/over/$name-$number
-			mkdir -p "$over/upper" "$over/work" "$1" &&
-				mount -t overlay -o "lowerdir=/run/lab/$name/$number,upperdir=$over/upper,workdir=$over/work" \
-					lab "$1" || note "$1 comes from the host, slowly: its image could not be mounted"
+			mkdir -p "$over/upper" "$over/work" "$1"
+			mount -t overlay -o "lowerdir=/run/lab/$name/$number,upperdir=$over/upper,workdir=$over/work" \
+				lab "$1" || note "$1 comes from the host, slowly: its image could not be mounted"
 			number=$((number + 1))
 			shift
 		done

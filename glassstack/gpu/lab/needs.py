@@ -133,7 +133,7 @@ def _beside_python(name: str) -> str | None:
 
 
 def kvm_works(needs: Needs, cache: Path, device: Path = Path("/dev/kvm")) -> bool:
-    """Whether this kernel boots under KVM, tried once per boot of the host: a device that opens may not work."""
+    """Whether this kernel boots under KVM, tried once per boot of the host: what opens may not work."""
     if not os.access(device, os.R_OK | os.W_OK):
         return False
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
