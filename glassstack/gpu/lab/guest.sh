@@ -24,20 +24,29 @@ exec 3<>"$(port control)"
 tell() { printf '%s\n' "$*" >&3; }
 note() { tell "note $*"; }
 
-# attach NAME FOLDER...: folder N of the image NAME at FOLDER, writable, kept in memory.
+place() {
+	local over=/run/lab/over/$2
+	mkdir -p "$over/upper" "$over/work" "$3"
+	if [ "$1" = fixed ]; then
+		mount --bind "/run/lab/$2" "$3"
+	else
+		mount -t overlay -o "lowerdir=/run/lab/$2,upperdir=$over/upper,workdir=$over/work" lab "$3"
+	fi
+}
+
+# attach HOW NAME FOLDER...: folder N of the image NAME at FOLDER; HOW is writable (what
+# is written is kept in memory) or fixed (which is faster).
 attach() {
-	local name=$1 disk serial number=0
-	shift
+	local how=$1 name=$2 disk serial number=0
+	shift 2
 	for disk in /sys/block/vd*; do
 		read -r serial <"$disk/serial" # ends without a newline
 		[ "$serial" = "$name" ] || continue
 		mkdir -p "/run/lab/$name"
 		mount -t squashfs -o ro "/dev/${disk##*/}" "/run/lab/$name" || break
 		while [ $# -gt 0 ]; do
-			local over=/run/lab/over/$name-$number
-			mkdir -p "$over/upper" "$over/work" "$1"
-			mount -t overlay -o "lowerdir=/run/lab/$name/$number,upperdir=$over/upper,workdir=$over/work" \
-				lab "$1" || note "$1 comes from the host, slowly: its image could not be mounted"
+			place "$how" "$name/$number" "$1" ||
+				note "$1 comes from the host, slowly: its image could not be mounted"
 			number=$((number + 1))
 			shift
 		done
@@ -121,8 +130,8 @@ on_ports() {
 
 mkdir -p /run/lab
 modprobe -qa virtio_blk squashfs overlay
-[ ${#roots_project[@]} -eq 0 ] || attach project "${roots_project[@]}"
-attach python "${roots_python[@]}"
+[ ${#roots_project[@]} -eq 0 ] || attach writable project "${roots_project[@]}"
+attach fixed python "${roots_python[@]}"
 mount_what_a_lab_has
 load_modules
 cd "$cwd" 2>/dev/null || cd /

@@ -120,9 +120,9 @@ class Streams:
         return moved
 
     def _drain_log(self, selector: selectors.BaseSelector) -> None:
-        for key in list(selector.get_map().values()):
-            if key.data == self._log and (data := _read(key.fileobj)):  # type: ignore[arg-type]
-                self._log(data)
+        for key, _ in selector.select(0):
+            if key.data == self._log:
+                self._log(_read(key.fileobj))  # type: ignore[arg-type]
 
     def _hear(self, data: bytes) -> None:
         *lines, self._control = (self._control + data).split(b"\n")
