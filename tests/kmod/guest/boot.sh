@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What the lab promises of its VM before anything else is tried. Prints KTAP.
+# Tests are called by name, which shellcheck does not see.
+# shellcheck disable=SC2317
 set -u
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 cgroups=/sys/fs/cgroup
@@ -8,9 +10,9 @@ cgroups=/sys/fs/cgroup
 . "$root/tests/kmod/ktap.sh"
 
 all_controllers_are_on() {
-	same "$(cat $cgroups/cgroup.subtree_control)" "$(cat $cgroups/cgroup.controllers)" || return 1
+	same "$(cat "$cgroups/cgroup.subtree_control")" "$(cat "$cgroups/cgroup.controllers")" || return 1
 	for controller in cpu cpuset io memory pids; do
-		grep -qw "$controller" $cgroups/cgroup.subtree_control || {
+		grep -qw "$controller" "$cgroups/cgroup.subtree_control" || {
 			echo "no $controller"
 			return 1
 		}
@@ -18,12 +20,12 @@ all_controllers_are_on() {
 }
 
 limits_hold() {
-	mkdir $cgroups/boot-test || return 1
-	echo 1 >$cgroups/boot-test/pids.max && echo 64M >$cgroups/boot-test/memory.max || return 1
+	mkdir "$cgroups/boot-test" || return 1
+	echo 1 >"$cgroups/boot-test/pids.max" && echo 64M >"$cgroups/boot-test/memory.max" || return 1
 	# The shell is the one process allowed; it can start none.
 	sh -c "echo \$\$ >$cgroups/boot-test/cgroup.procs; /bin/true & wait" 2>/dev/null
-	refused=$(sed -n 's/^max //p' $cgroups/boot-test/pids.events)
-	rmdir $cgroups/boot-test || return 1
+	refused=$(sed -n 's/^max //p' "$cgroups/boot-test/pids.events")
+	rmdir "$cgroups/boot-test" || return 1
 	[ "$refused" -ge 1 ] || {
 		echo "pids.max refused nothing"
 		return 1
