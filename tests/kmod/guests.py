@@ -33,9 +33,16 @@ def names(script: Path) -> list[str]:
 
 
 class Result(NamedTuple):
-    """What a guest said of a test: passed or not, and the lines before it since the last one."""
+    """What a guest said of a test.
+
+    Attributes:
+        passed: or not.
+        skipped: why it was not tried, "" when it was.
+        said: its line and those before it since the last one.
+    """
 
     passed: bool
+    skipped: str
     said: str
 
 
@@ -69,7 +76,13 @@ def read_run(done: subprocess.CompletedProcess[str], seconds: float) -> Run:
             statuses[script] = int(line.split()[2])
         elif found := _LINE.fullmatch(line.rstrip()):
             said = "\n".join([*before, line])
-            results[script, found["name"]] = Result(not found["not"], said)
+            rest = found["rest"] or ""
+            skipped = (
+                rest.removeprefix("SKIP").strip() or "the guest says no more"
+                if rest.startswith("SKIP")
+                else ""
+            )
+            results[script, found["name"]] = Result(not found["not"], skipped, said)
             before = []
         else:
             before.append(line)

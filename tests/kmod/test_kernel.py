@@ -22,6 +22,8 @@ def test_guest(guest: Run, script: str, name: str) -> None:
     result = guest.results.get((script, name))
     if result is None:
         pytest.fail(f"the guest said nothing of it; its last words:\n{guest.end}", pytrace=False)
+    if result.skipped:
+        pytest.skip(result.skipped)
     if not result.passed:
         pytest.fail(result.said, pytrace=False)
 

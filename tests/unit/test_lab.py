@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -94,7 +95,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.mark.skipif(
-    not needs.shutil.which("unsquashfs"), reason="no squashfs-tools: apt-get install squashfs-tools"
+    not shutil.which("unsquashfs"), reason="no squashfs-tools: apt-get install squashfs-tools"
 )
 def test_an_image_holds_what_is_kept_is_reused_and_follows_changes(tree: Path, tmp_path: Path) -> None:
     (kept,) = images.project_roots()
@@ -306,11 +307,13 @@ def test_ktap_is_sorted_by_script_and_test() -> None:
     out = (
         "# script a.sh\nKTAP version 1\nok 1 one # 23 done\n# why\nnot ok 2 - two # it is\n1..2\n"
         "# status 1 after 3 s\n"
-        "# script b.py\nok 1 one\nBail out!\n"
+        "# script b.py\nok 1 one\nok 2 three # SKIP no strace\nBail out!\n"
     )
     run = read_run(subprocess.CompletedProcess([], 125, out, "gone"), 1.0)
     assert {key: result.passed for key, result in run.results.items()} == {
-        ("a.sh", "one"): True, ("a.sh", "two"): False, ("b.py", "one"): True,
+        ("a.sh", "one"): True, ("a.sh", "two"): False, ("b.py", "one"): True, ("b.py", "three"): True,
     }  # fmt: skip
+    assert [key for key, result in run.results.items() if result.skipped] == [("b.py", "three")]
+    assert run.results["b.py", "three"].skipped == "no strace"
     assert run.results["a.sh", "two"].said == "# why\nnot ok 2 - two # it is"
     assert (run.statuses, run.status) == ({"a.sh": 1}, 125)
