@@ -58,7 +58,7 @@ def _make(out: Path, checkout: Path, headers: Path) -> None:
     command = ["make", f"-j{os.cpu_count() or 1}", "-C", str(checkout / "kmod/linux")]
     with open(log, "wb") as said:
         done = subprocess.run(
-            [*command, f"KDIR={headers}", f"OUT={out}"],
+            [*command, f"KDIR={headers}", f"OUT={out.resolve()}"],
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=subprocess.STDOUT,
