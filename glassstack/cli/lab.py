@@ -66,8 +66,14 @@ def _boot(args: argparse.Namespace, command: tuple[str, ...], terminal: bool) ->
             talk.note(f"no fakegpu module in it: {ready.no_driver}")
         folder = prepare.cache() / "runs"
         vm = machine.Machine(found, ready.job, ready.images, folder, args.memory, args.cpus, kvm)
-        with contextlib.closing(vm), Terminal(vm) if terminal else contextlib.nullcontext():
-            carried = streams.Streams(vm, streams.Files(0, 1, 2), terminal, talk.note, talk.ready, talk.boot)
+        with contextlib.closing(vm), contextlib.ExitStack() as while_up:
+
+            def up(seconds: float) -> None:
+                talk.ready(seconds)
+                if terminal:  # not before: a Ctrl-C ends a boot
+                    while_up.enter_context(Terminal(vm))
+
+            carried = streams.Streams(vm, streams.Files(0, 1, 2), terminal, talk.note, up, talk.boot)
             return carried.run(BOOT_S)
     except needs.LabMissingError as error:
         raise CommandError(error.cause, error.remedy, MISSING) from error
@@ -95,7 +101,8 @@ class Talk:
         self._verbose, self._terminal = verbose, terminal
         self._end = "\r\n" if terminal else "\n"
         if terminal or verbose:
-            print(f"glassstack: booting {what}; Ctrl-] three times ends it", file=sys.stderr)
+            escape = "; Ctrl-] three times ends it" if terminal else ""
+            print(f"glassstack: booting {what}{escape}", file=sys.stderr)
 
     def note(self, text: str) -> None:
         """Something that is not as it should be."""

@@ -25,10 +25,11 @@ PORTS = ("control", "stdin", "stdout", "stderr")
 OVERLAID = ("/etc", "/home", "/lib", "/opt", "/root", "/srv", "/usr", "/var", "/tmp")
 """Folders of the host that the guest may write to, in its memory."""
 # What udev would load for QEMU's board and CPU; each costs seconds under emulation.
-_NOT_LOADED = (
-    "acpi_cpufreq,aesni_intel,button,crc32_pclmul,crct10dif_pclmul,cryptd,ghash_clmulni_intel,i2c_i801,"
-    "crc32c_intel,evdev,i6300esb,iTCO_vendor_support,iTCO_wdt,kvm,kvm_amd,kvm_intel,lpc_ich,pcspkr,powernow_k8,psmouse,serio_raw,sha1_ssse3,sha256_ssse3,sha512_generic,sha512_ssse3"
-)
+_NOT_LOADED = """
+    acpi_cpufreq aesni_intel button crc32_pclmul crc32c_intel crct10dif_pclmul cryptd evdev
+    ghash_clmulni_intel i2c_i801 i6300esb iTCO_vendor_support iTCO_wdt kvm kvm_amd kvm_intel lpc_ich
+    pcspkr powernow_k8 psmouse serio_raw sha1_ssse3 sha256_ssse3 sha512_generic sha512_ssse3
+""".split()
 _NEW_S = 60.0
 
 
@@ -190,40 +191,36 @@ def _write_job(folder: Path, job: Job) -> None:
 
 def _virtme(needs: Needs, folder: Path, memory: int, cpus: int, kvm: bool) -> list[str]:
     """QEMU's command line, and an initramfs, as virtme-ng makes them."""
-    command = [str(needs.virtme_run), "--kimg", str(needs.kernel.image), "--mods", "auto", "--user", "root"]
-    command += [
-        "--name",
-        "lab",
-        "--memory",
-        f"{memory}M",
-        "--cpus",
-        str(cpus),
-        "--force-9p",
-        "--force-initramfs",
-    ]
-    command += [word for path in OVERLAID if Path(path).is_dir() for word in ("--overlay-rwdir", path)]
-    command += ["--rodir", f"run/glassstack={folder}/job", "--shell", "/run/glassstack/shell"]
-    command += [
-        "--kopt",
-        f"module_blacklist={_NOT_LOADED}",
-        "--kopt",
-        "mitigations=off",
-        "--kopt",
-        "panic=-1",
-    ]
-    command += ["--disable-monitor", "--dry-run", "--show-command", "--save-initramfs", f"{folder}/initramfs"]
+    options = {
+        "--kimg": needs.kernel.image,
+        "--mods": "auto",
+        "--user": "root",
+        "--name": "lab",
+        "--memory": f"{memory}M",
+        "--cpus": cpus,
+        "--rodir": f"run/glassstack={folder}/job",
+        "--shell": "/run/glassstack/shell",
+        "--save-initramfs": folder / "initramfs",
+    }
+    flags = ["--force-9p", "--force-initramfs", "--disable-monitor", "--dry-run", "--show-command"]
+    flags += [] if kvm else ["--disable-kvm"]
+    flags += [f"--overlay-rwdir={path}" for path in OVERLAID if Path(path).is_dir()]
+    # Five levels of page tables cost emulation time; panic=-1 with -no-reboot ends the VM.
+    for word in (f"module_blacklist={','.join(_NOT_LOADED)}", "mitigations=off", "no5lvl", "panic=-1"):
+        flags.append(f"--kopt={word}")
+    words = [str(word) for option in options.items() for word in option]
     done = subprocess.run(
-        [*command, *([] if kvm else ["--disable-kvm"])],
+        [str(needs.virtme_run), *words, *flags],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         env={**os.environ, "TMPDIR": str(folder)},
     )
-    words = shlex.split(done.stdout.strip().rpartition("\n")[2]) if not done.returncode else []
-    if not words:
+    qemu = shlex.split(done.stdout.strip().rpartition("\n")[2]) if not done.returncode else []
+    if not qemu:
         said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
         raise MachineError(f"virtme-run: {said[-1]}")
-    return [*words, "-no-reboot", "-machine", "sata=off,smbus=off"]
+    return [*qemu, "-no-reboot", "-machine", "sata=off,smbus=off"]
 
 
 def _disks(images: Mapping[str, Path]) -> list[str]:
