@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     if args.memory < 256 or args.cpus < 1:
         raise CommandError("the VM needs 256 MiB and one CPU or more", code=USAGE)
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
-    terminal = all(os.isatty(fd) for fd in range(3))
+    terminal = all(os.isatty(fd) for fd in range(3 if command else 2))
     if not command and not terminal:
         raise CommandError("a shell needs a terminal", "give a command: glassstack lab -- CMD", USAGE)
     for number in (signal.SIGTERM, signal.SIGHUP):
