@@ -14,5 +14,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cgroup": ("glassstack.cli.cgroup", "cgroups of a process with the limits that count"),
     "holders": ("glassstack.cli.holders", "who holds the device, and how"),
     "ps": ("glassstack.cli.ps", "processes with both PID views, cgroup and device"),
+    "lab": ("glassstack.cli.lab", "a throw-away VM with the driver in its kernel"),
     "doctor": ("glassstack.cli.doctor", "what can be seen on this machine, and what to do about the rest"),
 }
