@@ -89,6 +89,8 @@ static const unsigned int commands[] = {
 	FAKEGPU_IOC_WAIT,
 	FAKEGPU_IOC_CTX_INFO,
 	FAKEGPU_IOC_UVM_INIT,
+	FAKEGPU_IOC_USAGE,
+	FAKEGPU_IOC_PROCESSES,
 };
 
 /* An ioctl with any argument; SUBMIT's packets come from the script as well. */
