@@ -29,7 +29,8 @@ def smi(native: Path, *arguments: str, options: tuple[str, ...] = ()) -> subproc
 def busy(native: Path, *program: str) -> Iterator[tuple[Control, str]]:
     """A device with a program on it that has begun to work; its control and name."""
     name = f"smi-{os.getpid()}"
-    command = [native / "fakegpu-run", "--name", name, "--", native / program[0], *program[1:]]
+    command: list[str | Path] = [native / "fakegpu-run", "--name", name, "--"]
+    command += [native / program[0], *program[1:]]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as running:
         assert running.stdout
         try:
@@ -54,7 +55,12 @@ def test_the_list(native: Path) -> None:
 def test_a_query_as_csv(native: Path) -> None:
     done = smi(native, f"--query-gpu={ALL}", "--format=csv", options=("--devices", "2", "--vram", "512"))
     head, first, second = csv.reader(io.StringIO(done.stdout), skipinitialspace=True)
-    units = {"memory.total": " [MiB]", "memory.used": " [MiB]", "utilization.gpu": " [%]", "power.draw": " [W]"}
+    units = {
+        "memory.total": " [MiB]",
+        "memory.used": " [MiB]",
+        "utilization.gpu": " [%]",
+        "power.draw": " [W]",
+    }
     assert head == [name + units.get(name, "") for name in ALL.split(",")]
     assert first[:6] == ["0", "Fakegpu F100", UUID.format(0), "550.54.14", "512 MiB", "0 MiB"]
     assert first[6:] == ["0 %", "00000000:01:00.0", "[N/A]"]
@@ -119,9 +125,9 @@ def test_utilisation_is_measured(native: Path) -> None:
         assert joined(native, name, *fields) == "0\n"
     # the first steps are done when it says so
     name = f"smi-hang-{os.getpid()}"
-    runner = [native / "fakegpu-run", "--name", name, "--fault", "hang", "--ready-fd", "1"]
-    train = [native / "fakegpu-train", "--steps", "1", "--rate", "0"]
-    with subprocess.Popen([*runner, "--", *train], stdout=subprocess.PIPE, env=environment()) as running:
+    command: list[str | Path] = [native / "fakegpu-run", "--name", name, "--fault", "hang", "--ready-fd", "1"]
+    command += ["--", native / "fakegpu-train", "--steps", "1", "--rate", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as running:
         assert running.stdout
         assert running.stdout.readline() == b"\n"
         values = [joined(native, name, *fields) for _ in range(5)]
@@ -141,7 +147,7 @@ def test_monitors_keep_the_beat(native: Path) -> None:
 
 
 def test_a_loop_ends_on_a_signal(native: Path) -> None:
-    command = [native / "fakegpu-run", "--", native / "fakegpu-smi", "-L", "-l", "1"]
+    command: list[str | Path] = [native / "fakegpu-run", "--", native / "fakegpu-smi", "-L", "-l", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as running:
         assert running.stdout
         assert [running.stdout.readline()[:6] for _ in range(2)] == ["GPU 0:"] * 2
