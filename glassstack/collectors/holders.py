@@ -27,9 +27,6 @@ _NODE = re.compile(r"/dev/(?:fakegpu|nvidia|dri/|kfd)[^ ]*")
 _EMBEDDED = re.compile(r"/memfd:(fakegpu(?:\d+|ctl|-uvm))")
 _HINTS = (b" /dev/", b" /memfd:fakegpu")
 _HINTED = re.compile(rb"^[^/\n]*/(?:dev/|memfd:fakegpu)[^\n]*$", re.MULTILINE)
-# Before a program has opened a GPU, the device maps nothing that would give it away. A package
-# that can't hold links has the launcher as a copy.
-_DRIVERS = ("fakegpud", "fakegpu-run")
 _ACCESS = ("r", "w", "rw", "-")
 
 
@@ -173,7 +170,8 @@ class HolderCollector:
                 count[device] = count.get(device, 0) + 1
                 if count[device] <= MAX_MAPPINGS:
                     part = _part(device, parts)
-                    # All of a memory file at once: only who gives it out, the device itself, does that.
+                    # All of a memory file at once: the device itself, which does so with each it gives
+                    # out. Its name tells nothing: a package without links has the launcher as a copy.
                     how = "driver" if part == WHOLE and parts[5].startswith("/memfd:") else "mapping"
                     yield _Hit(device, how, f"{parts[0]} {parts[1]} {part}")
         for device, number in count.items():
@@ -181,7 +179,7 @@ class HolderCollector:
                 yield _Hit(device, "mapping", f"{number - MAX_MAPPINGS} more mappings")
 
     def _holders(self, pid: int, hits: list[_Hit]) -> list[Holder]:
-        driver = any(hit.how == "driver" for hit in hits) or self._is_driver(pid)
+        driver = any(hit.how == "driver" for hit in hits)
         if driver and not self._drivers:
             return []
         stat = read_stat(self._proc, pid)
@@ -200,11 +198,3 @@ class HolderCollector:
             )
             for hit in hits
         ]
-
-    def _is_driver(self, pid: int) -> bool:
-        """Whether the program is the embedded device's, by its name."""
-        try:
-            exe = os.readlink(f"{self._proc}/{pid}/exe")
-        except OSError:
-            return False
-        return os.path.basename(exe.removesuffix(" (deleted)")) in _DRIVERS

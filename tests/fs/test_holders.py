@@ -87,15 +87,6 @@ def test_descriptors_and_mappings(proc: Proc) -> None:
     assert (first.command, first.ns_pid, first.container) == ("app --flag", 3, "docker:abababababab")
 
 
-def test_the_embedded_devices_own_process_is_the_driver(proc: Proc) -> None:
-    proc.add(7, {5: "/memfd:fakegpu0 (deleted)"}, exe="/opt/x/fakegpud")
-    proc.add(8, {5: "/memfd:fakegpu0 (deleted)"}, exe="/opt/x/fakegpud (deleted)")
-    proc.add(9, {5: "/memfd:fakegpu0 (deleted)"})
-    assert [h.pid for h in HolderCollector(proc.root).look().holders] == [9]
-    everybody = HolderCollector(proc.root, drivers=True).look().holders
-    assert [(h.pid, h.how) for h in everybody] == [(7, "driver"), (8, "driver"), (9, "fd")]
-
-
 def test_who_maps_the_whole_space_is_the_driver_whatever_its_name(proc: Proc) -> None:
     whole = "7f0000000000-7f2000000000 rw-s 00000000 00:01 7      /memfd:fakegpu0 (deleted)\n"
     proc.add(7, {5: "/memfd:fakegpu0 (deleted)"}, whole, exe="/opt/x/gpu")
