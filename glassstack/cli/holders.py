@@ -1,4 +1,4 @@
-"""``glassstack holders``: which processes hold a device, by descriptor or mapping.
+"""``glassstack holders``: what holds a device: processes, by descriptor or mapping, and modules.
 
 Owns the text; looking is the collector's.
 """
@@ -26,12 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Shows who holds a device now."""
+    """Shows what holds a device now."""
     return repeat(args, HolderCollector(drivers=args.drivers).sample, draw)
 
 
 def draw(events: list[Event], width: int) -> list[str]:
-    """One row per descriptor and mapping, and what could not be looked into."""
+    """One row per descriptor, mapping and module, and what could not be looked into."""
     lines: list[str] = []
     for event in events:
         if isinstance(event, Holders):
@@ -44,9 +44,9 @@ def _rows(event: Holders, width: int) -> list[str]:
     rows = [
         (
             plain(one.device),
-            str(one.pid),
+            str(one.pid or "-"),
             str(one.ns_pid or "-"),
-            plain(one.user),
+            plain(one.user) or "-",
             one.how,
             one.detail,
             plain(one.container) or "-",

@@ -11,9 +11,11 @@ from pathlib import Path
 from glassstack.collectors import probe_machine, probe_trace
 from glassstack.collectors.cgroup import CgroupCollector
 from glassstack.collectors.holders import HolderCollector
+from glassstack.collectors.kmsg import KmsgCollector
 from glassstack.collectors.probe_machine import Absent
 from glassstack.collectors.probe_terminal import probe_terminal
 from glassstack.collectors.processes import ProcessCollector
+from glassstack.collectors.udev import UdevCollector
 from glassstack.model.entities import Capability
 from glassstack.model.events import Capabilities, Event
 from glassstack.model.values import Source
@@ -56,7 +58,8 @@ class CapabilityCollector:
             ("processes", ProcessCollector().probe),
             ("holders", HolderCollector().probe),
             ("cgroups", CgroupCollector(list).probe),
-            ("uevents", probe_machine.probe_uevents),
+            ("uevents", UdevCollector().probe),
+            ("kernel log", KmsgCollector().probe),
             ("disk space", probe_machine.probe_space),
             ("kernel driver", probe_machine.probe_kernel_driver),
             ("tracefs", probe_machine.probe_tracefs),

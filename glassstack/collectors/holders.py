@@ -1,4 +1,4 @@
-"""Who holds a device: descriptors and mappings of every process that can be looked into.
+"""Who holds a device: descriptors and mappings of every process that can be looked into, and modules.
 
 Owns the rule of what a device node is, real or embedded. A mapping counts on
 its own: it keeps a device in use after its descriptor was closed.
@@ -14,7 +14,8 @@ from typing import NamedTuple
 import psutil
 
 from glassstack.collectors.identity import Identities, pids, read_bytes, read_short, read_stat
-from glassstack.collectors.maps import classify
+from glassstack.collectors.maps import WHOLE, classify
+from glassstack.collectors.modules import module_holders
 from glassstack.model.entities import Capability, Holder
 from glassstack.model.events import Event, Holders
 from glassstack.model.values import Source
@@ -26,7 +27,6 @@ _NODE = re.compile(r"/dev/(?:fakegpu|nvidia|dri/|kfd)[^ ]*")
 _EMBEDDED = re.compile(r"/memfd:(fakegpu(?:\d+|ctl|-uvm))")
 _HINTS = (b" /dev/", b" /memfd:fakegpu")
 _HINTED = re.compile(rb"^[^/\n]*/(?:dev/|memfd:fakegpu)[^\n]*$", re.MULTILINE)
-_DRIVER = "fakegpud"
 _ACCESS = ("r", "w", "rw", "-")
 
 
@@ -100,7 +100,7 @@ class HolderCollector:
         return [self.look()]
 
     def look(self) -> Holders:
-        """Everybody who holds a device now, by pid."""
+        """Everybody who holds a device now, by pid; then the modules that hold a module."""
         found: list[Holder] = []
         unreadable = 0
         alive = pids(self._proc)
@@ -115,6 +115,7 @@ class HolderCollector:
             except (OSError, ValueError, psutil.Error):
                 continue  # it ended meanwhile: it holds nothing any more
         self._quiet = quiet
+        found += module_holders(self._proc)
         self.latest = Holders(time.monotonic_ns(), Source.POLL, tuple(found), unreadable)
         return self.latest
 
@@ -168,13 +169,17 @@ class HolderCollector:
             if device:
                 count[device] = count.get(device, 0) + 1
                 if count[device] <= MAX_MAPPINGS:
-                    yield _Hit(device, "mapping", f"{parts[0]} {parts[1]} {_part(device, parts)}")
+                    part = _part(device, parts)
+                    # All of a memory file at once: the device itself, which does so with each it gives
+                    # out. Its name tells nothing: a package without links has the launcher as a copy.
+                    how = "driver" if part == WHOLE and parts[5].startswith("/memfd:") else "mapping"
+                    yield _Hit(device, how, f"{parts[0]} {parts[1]} {part}")
         for device, number in count.items():
             if number > MAX_MAPPINGS:
                 yield _Hit(device, "mapping", f"{number - MAX_MAPPINGS} more mappings")
 
     def _holders(self, pid: int, hits: list[_Hit]) -> list[Holder]:
-        driver = self._is_driver(pid)
+        driver = any(hit.how == "driver" for hit in hits)
         if driver and not self._drivers:
             return []
         stat = read_stat(self._proc, pid)
@@ -193,10 +198,3 @@ class HolderCollector:
             )
             for hit in hits
         ]
-
-    def _is_driver(self, pid: int) -> bool:
-        try:
-            exe = os.readlink(f"{self._proc}/{pid}/exe")
-        except OSError:
-            return False
-        return os.path.basename(exe.removesuffix(" (deleted)")) == _DRIVER

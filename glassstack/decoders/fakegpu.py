@@ -123,6 +123,16 @@ IOCTLS: tuple[Ioctl, ...] = (
         "NV_ESC_RM_CONTROL queries such as GPU_GET_PID_INFO",
     ),
     Ioctl(
+        0x0B, "USAGE", _RW, "usage",
+        "Asks how long the device has been busy: utilisation is the growth between two looks.",
+        "NV_ESC_RM_CONTROL queries behind nvmlDeviceGetUtilizationRates",
+    ),
+    Ioctl(
+        0x0C, "PROCESSES", _RW, "processes",
+        "Asks whose contexts the device has, and what memory and engine time each takes.",
+        "NV_ESC_RM_CONTROL queries GPU_GET_PIDS and GPU_GET_PID_INFO",
+    ),
+    Ioctl(
         0x40, "UVM_INIT", _W, "uvm_init",
         "Announces the process to the memory manager, a driver of its own behind its own node.",
         "UVM_INITIALIZE on /dev/nvidia-uvm",
@@ -149,10 +159,21 @@ def _uuid(raw: bytes) -> str:
     return f"GPU-{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
+def _processes(raw: bytes) -> str:
+    entries = uapi.layout("process").iter_unpack(raw)
+    return "; ".join(
+        f"context {context} pid {pid} {_text(name)} {size} B" + (f" Xid {xid}" if xid else "")
+        for context, pid, _, xid, size, _, name in entries
+        if context
+    )
+
+
 def _converter(field: Field) -> Callable[..., Scalar] | None:
     """How the raw member becomes a value; ``None``: as it is."""
     if field.name == "uuid":
         return _uuid
+    if field.name == "entries":
+        return _processes
     if field.code.endswith("s"):
         return _text
     words = field.words

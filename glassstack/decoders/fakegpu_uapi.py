@@ -22,6 +22,7 @@ OFF_BUFFER = 0x10000000
 OFF_END = 0x1000000000
 MAX_CHANNELS = 32
 SUBMIT_MAX = 65536
+PROCESSES_MAX = 3
 SLOT = 64
 IOC_TYPE = 0xFA
 
@@ -99,6 +100,19 @@ STRUCTS: dict[str, tuple[Field, ...]] = {
         *_f("id buffers channels", "I", "out"),
         *_f("bytes quota submits completions doorbells", "Q", "out"),
         *_f("poisoned xid", "I", "out"),
+    ),
+    "usage": (_FLAGS, _PAD, *_f("now_ns busy_ns jobs", "Q", "out")),
+    "process": (
+        *_f("context pid channels xid", "I", "out"),
+        *_f("bytes busy_ns", "Q", "out"),
+        Field("name", "32s", "out"),
+    ),
+    "processes": (
+        _FLAGS,
+        *_f("after", "I"),
+        *_f("count more", "I", "out"),
+        *_f("now_ns", "Q", "out"),
+        Field("entries", "192s", "out"),
     ),
     "uvm_init": (_FLAGS, _PAD),
     "packet": _HEAD,

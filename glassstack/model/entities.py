@@ -107,13 +107,17 @@ class Cgroup(msgspec.Struct, frozen=True):
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Why a device or module is in use: an open descriptor or a live mapping of a process."""
+    """Why a device or module is in use: an open descriptor or a live mapping of a process, or a module.
+
+    Of how="module" ``device`` is "module NAME", ``command`` the module that
+    needs it, and ``pid`` 0.
+    """
 
     pid: int
     command: str
     user: str
     device: str
-    how: str  # "fd" or "mapping"; "driver" for the embedded device's own, listed on request only
+    how: str  # "fd", "mapping" or "module"; "driver" for the embedded device's own, listed on request only
     detail: str  # "fd 5 rw", "7f…-7f… doorbell"
     cgroup: str = ""
     container: str = ""
@@ -154,6 +158,22 @@ class Device(msgspec.Struct, frozen=True):
     quota: int = 0
     contexts: int = 0
     faults: tuple[str, ...] = ()
+
+
+class DeviceNode(msgspec.Struct, frozen=True):
+    """A node in /dev. ``mode`` are its permission bits, ``owner`` is "user:group".
+
+    ``sysfs`` is its place below /sys with its ``attributes``; ``missing`` says why there are none.
+    """
+
+    path: str
+    major: int
+    minor: int
+    mode: int
+    owner: str
+    sysfs: str = ""
+    attributes: dict[str, str] = {}
+    missing: str = ""
 
 
 class InFlight(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from glassstack.model.entities import (
     Channel,
     Completion,
     Device,
+    DeviceNode,
     Holder,
     InFlight,
     Mapping,
@@ -157,6 +158,28 @@ class Devices(_Event, frozen=True, tag="devices", gc=False):
     missing: str = ""
 
 
+class Nodes(_Event, frozen=True, tag="nodes", gc=False):
+    """The GPU nodes in /dev; told when they changed."""
+
+    nodes: tuple[DeviceNode, ...]
+
+
+class Uevent(_Event, frozen=True, tag="uevent", gc=False):
+    """The kernel tells of a device: "add", "remove", "change", …
+
+    ``via`` is "kernel", or "udev" where that has seen it first. ``device`` is
+    the node or "". ``properties`` are what the driver added.
+    """
+
+    action: str
+    devpath: str
+    subsystem: str
+    device: str
+    seqnum: int
+    via: str
+    properties: dict[str, str] = {}
+
+
 class Output(_Event, frozen=True, tag="output", gc=False):
     """What a launched program wrote; ``stream`` is "stdout" or "stderr"."""
 
@@ -199,6 +222,8 @@ Event = (
     | Holders
     | Processes
     | Devices
+    | Nodes
+    | Uevent
     | Output
     | Capabilities
     | Dropped

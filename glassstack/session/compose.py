@@ -11,12 +11,14 @@ from glassstack.collectors.completions import CompletionPoller
 from glassstack.collectors.control import discover
 from glassstack.collectors.device import ContextIds, DevicePoller
 from glassstack.collectors.holders import HolderCollector
+from glassstack.collectors.kmsg import KmsgCollector
 from glassstack.collectors.maps import MapsCollector
 from glassstack.collectors.polling import Polling
 from glassstack.collectors.probe_machine import Absent
 from glassstack.collectors.processes import ProcessCollector
 from glassstack.collectors.spaces import Spaces
 from glassstack.collectors.tracer.options import Options
+from glassstack.collectors.udev import UdevCollector
 from glassstack.gpu.artifacts import Artifacts, MissingArtifactError
 from glassstack.session import Session
 from glassstack.session.demo import Demo
@@ -34,14 +36,15 @@ def _launcher() -> Path | Absent:
 
 
 def _watch(session: Session, devices: Names, log: bool = False) -> None:
-    """Three threads: a slow walk over all processes must not make rates uneven, nor the first look late."""
+    """Four threads: a slow walk over all processes must not make rates uneven, nor the first look late."""
     spaces = Spaces(id_of=ContextIds(devices))
     pids = session.targets
     quick = (DevicePoller(devices, log=log), ChannelPoller(pids, spaces), CompletionPoller(pids, spaces))
     holders = HolderCollector()
     slow = (MapsCollector(pids), CgroupCollector(pids), ProcessCollector(holders=holders), holders)
+    kernel = (KmsgCollector(), UdevCollector())
     once = (CapabilityCollector(_launcher()),)
-    for pollers in (quick, slow, once):
+    for pollers in (quick, slow, kernel, once):
         session.add(lambda sink, pollers=pollers: Polling(pollers, sink))  # type: ignore[misc]
 
 

@@ -141,6 +141,14 @@ def _devices(state: State, event: ev.Devices) -> None:
         state.devices = event.devices
 
 
+def _nodes(state: State, event: ev.Nodes) -> None:
+    state.nodes = event.nodes
+
+
+def _uevent(state: State, event: ev.Uevent) -> None:
+    state.uevents.append(event)
+
+
 def _output(state: State, event: ev.Output) -> None:
     state.output.append(event)
 
@@ -172,6 +180,8 @@ _REDUCERS: dict[type, Callable[[State, Any], None]] = {
     ev.Holders: _holders,
     ev.Processes: _processes,
     ev.Devices: _devices,
+    ev.Nodes: _nodes,
+    ev.Uevent: _uevent,
     ev.Output: _output,
     ev.Capabilities: _capabilities,
     ev.Dropped: _dropped,

@@ -8,12 +8,13 @@ from glassstack.model.entities import (
     Channel,
     Completion,
     Device,
+    DeviceNode,
     Holder,
     InFlight,
     Mapping,
     ProcessInfo,
 )
-from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring
+from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring, Uevent
 from glassstack.store.calllog import CallLog
 
 SECONDS = 60
@@ -100,6 +101,8 @@ class Snapshot:
     processes: tuple[ProcessInfo, ...] | None = None
     devices: tuple[Device, ...] = ()
     devices_missing: str = ""
+    nodes: tuple[DeviceNode, ...] = ()
+    uevents: tuple[Uevent, ...] = ()  # newest last, bounded
     output: tuple[Output, ...] = ()  # newest last, bounded
     capabilities: tuple[Capability, ...] = ()
     dropped: tuple[Dropped, ...] = ()  # summed by place

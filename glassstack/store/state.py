@@ -8,12 +8,13 @@ from glassstack.model.entities import (
     Channel,
     Completion,
     Device,
+    DeviceNode,
     Holder,
     InFlight,
     Mapping,
     ProcessInfo,
 )
-from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring
+from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring, Uevent
 from glassstack.model.values import Source
 from glassstack.store.calllog import CallLog
 from glassstack.store.series import Series
@@ -26,6 +27,7 @@ COMPLETIONS = 4096
 LOG_LINES = 1000
 OUTPUT_CHUNKS = 1000
 PROCESS_EVENTS = 1000
+UEVENTS = 200
 
 
 @dataclass
@@ -60,6 +62,8 @@ class State:
     processes: tuple[ProcessInfo, ...] | None = None
     devices: tuple[Device, ...] = ()
     devices_missing: str = ""
+    nodes: tuple[DeviceNode, ...] = ()
+    uevents: deque[Uevent] = field(default_factory=lambda: deque(maxlen=UEVENTS))
     output: deque[Output] = field(default_factory=lambda: deque(maxlen=OUTPUT_CHUNKS))
     capabilities: tuple[Capability, ...] = ()
     dropped: dict[tuple[Source, str], Dropped] = field(default_factory=dict)

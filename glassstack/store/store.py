@@ -90,6 +90,8 @@ class Store:
             processes=s.processes,
             devices=s.devices,
             devices_missing=s.devices_missing,
+            nodes=s.nodes,
+            uevents=tuple(s.uevents),
             output=tuple(s.output),
             capabilities=s.capabilities,
             dropped=tuple(s.dropped.values()),

@@ -63,6 +63,9 @@ def _happenings(s: Snapshot, moment: int) -> Iterator[Happening]:
         yield Happening(call.ts, "call", text, call.errno is not None)
     for log in s.log:
         yield Happening(log.ts, "log", log.text, log.xid is not None)
+    for uevent in s.uevents:
+        what = uevent.device or uevent.devpath
+        yield Happening(uevent.ts, "uevent", f"{uevent.action} {what}", uevent.action == "remove")
     for pid, device, entry in s.completions:
         status = f" Xid {entry.status}" if entry.status else ""
         text = f"pid {pid} {device.removeprefix('/dev/')} ch {entry.channel} seqno {entry.seqno}{status}"
@@ -88,6 +91,7 @@ def counts(happenings: list[Happening]) -> str:
         "call": ("call", "calls"),
         "job": ("job", "jobs"),
         "log": ("log line", "log lines"),
+        "uevent": ("uevent", "uevents"),
         "process": ("process event", "process events"),
         "output": ("line of output", "lines of output"),
     }

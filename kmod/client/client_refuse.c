@@ -79,6 +79,7 @@ static bool refuse_pointer(void)
 		FAKEGPU_IOC_MAP,    FAKEGPU_IOC_CHANNEL_CREATE,
 		FAKEGPU_IOC_SUBMIT, FAKEGPU_IOC_CHANNEL_DESTROY,
 		FAKEGPU_IOC_WAIT,   FAKEGPU_IOC_CTX_INFO,
+		FAKEGPU_IOC_USAGE,  FAKEGPU_IOC_PROCESSES,
 	};
 	struct bench bench BENCH_CLEANUP;
 
@@ -103,6 +104,9 @@ static bool refuse_info(void)
 	TRY(context_open(&context));
 	ANSWER(EINVAL, context.fd, INFO, fakegpu_info, .flags = 1);
 	ANSWER(EINVAL, context.fd, CTX_INFO, fakegpu_ctx_info, .flags = 0x80000000);
+	ANSWER(EINVAL, context.fd, USAGE, fakegpu_usage, .flags = 1);
+	ANSWER(EINVAL, context.fd, USAGE, fakegpu_usage, .pad = 1);
+	ANSWER(EINVAL, context.fd, PROCESSES, fakegpu_processes, .flags = 1);
 	ANSWER(EINVAL, context.fd, CHECK_VERSION, fakegpu_check_version, .mode = 2);
 	memset(endless.version, '5', sizeof(endless.version));
 	EXPECT_CALL(EINVAL, context.fd, CHECK_VERSION, &endless);

@@ -221,6 +221,56 @@ int fgpu_call_ctx_info(struct fgpu_context *context, void *arg, const void *payl
 	return 0;
 }
 
+int fgpu_call_usage(struct fgpu_context *context, void *arg, const void *payload)
+{
+	const struct fgpu_device *device = context->device;
+	struct fakegpu_usage *usage = arg;
+
+	(void)payload;
+	usage->now_ns = fgpu_port_now();
+	usage->busy_ns = fgpu_engine_busy_ns(device, usage->now_ns);
+	usage->jobs = device->jobs_done;
+	return 0;
+}
+
+static void tell_process(const struct fgpu_context *context, uint64_t now,
+			 struct fakegpu_process *process)
+{
+	process->context = context->id;
+	process->pid = (uint32_t)context->pid;
+	process->channels = context->channel_count;
+	process->xid = context->xid;
+	process->bytes = context->bytes;
+	process->busy_ns = fgpu_engine_context_ns(context, now);
+	fgpu_log_copy(process->name, context->name, sizeof(process->name));
+}
+
+/* The list is in the order of ids: they only grow. */
+int fgpu_call_processes(struct fgpu_context *context, void *arg, const void *payload)
+{
+	struct fgpu_device *device = context->device;
+	struct fakegpu_processes *list = arg;
+	uint32_t after = list->after;
+	const struct fgpu_context *one;
+	struct fgpu_list *at;
+
+	(void)payload;
+	memset(list, 0, sizeof(*list));
+	list->after = after;
+	list->now_ns = fgpu_port_now();
+	fgpu_list_for_each(at, &device->contexts)
+	{
+		one = fgpu_entry(at, struct fgpu_context, link);
+		if (one->node != FGPU_NODE_GPU || one->id <= after)
+			continue;
+		if (list->count < FAKEGPU_PROCESSES_MAX)
+			tell_process(one, list->now_ns, &list->entries[list->count++]);
+		else
+			list->more++;
+	}
+	return 0;
+}
+
 int fgpu_call_uvm_init(struct fgpu_context *context, void *arg, const void *payload)
 {
 	(void)context;

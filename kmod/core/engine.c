@@ -25,6 +25,8 @@ void fgpu_engine_wake(struct fgpu_channel *channel)
 {
 	struct fgpu_context *context = channel->context;
 
+	if (fgpu_list_empty(&context->device->sharing.waiting))
+		context->device->busy_since = fgpu_port_now();
 	fgpu_sharer_join(&context->sharing, &channel->sharer);
 	fgpu_sharer_join(&context->device->sharing, &context->sharer);
 }
@@ -32,10 +34,37 @@ void fgpu_engine_wake(struct fgpu_channel *channel)
 static void sleep_channel(struct fgpu_channel *channel)
 {
 	struct fgpu_context *context = channel->context;
+	struct fgpu_device *device = context->device;
+	bool had_work = !fgpu_list_empty(&device->sharing.waiting);
 
 	fgpu_sharer_leave(&channel->sharer);
 	if (fgpu_list_empty(&context->sharing.waiting))
 		fgpu_sharer_leave(&context->sharer);
+	if (had_work && fgpu_list_empty(&device->sharing.waiting))
+		device->busy_ns += fgpu_port_now() - device->busy_since;
+}
+
+/* Time in which a context had work. */
+uint64_t fgpu_engine_busy_ns(const struct fgpu_device *device, uint64_t now)
+{
+	if (fgpu_list_empty(&device->sharing.waiting))
+		return device->busy_ns;
+	return device->busy_ns + (now - device->busy_since);
+}
+
+static uint64_t held_ns(const struct fgpu_device *device, uint64_t now)
+{
+	return (now < device->held_until ? now : device->held_until) - device->held_since;
+}
+
+/* Engine time spent on a context, with that of a DELAY under way. */
+uint64_t fgpu_engine_context_ns(const struct fgpu_context *context, uint64_t now)
+{
+	const struct fgpu_device *device = context->device;
+
+	if (!device->held || device->held->context != context)
+		return context->busy_ns;
+	return context->busy_ns + held_ns(device, now);
 }
 
 static void charge(struct fgpu_channel *channel, uint64_t time)
@@ -52,8 +81,10 @@ void fgpu_engine_forget(struct fgpu_channel *channel)
 	sleep_channel(channel);
 	if (device->held != channel && device->hung != channel)
 		return;
-	if (device->held == channel)
+	if (device->held == channel) {
+		channel->context->busy_ns += held_ns(device, fgpu_port_now());
 		device->held = NULL;
+	}
 	if (device->hung == channel)
 		device->hung = NULL;
 	fgpu_port_kick(device);
@@ -93,6 +124,7 @@ static bool held_is_over(struct fgpu_device *device)
 	used = device->held_until - device->held_since;
 	channel->delay_left -= used;
 	charge(channel, used);
+	channel->context->busy_ns += used;
 	device->held = NULL;
 	return true;
 }
@@ -162,6 +194,18 @@ static void run_channel(struct fgpu_channel *channel, int64_t *budget)
 		hold(channel);
 }
 
+/* A turn, with its time on the context's account. */
+static void run_for(struct fgpu_channel *channel, int64_t *budget)
+{
+	struct fgpu_device *device = channel->context->device;
+	uint64_t from = device->now;
+
+	run_channel(channel, budget);
+	if (!device->held) /* else held_since is now, and what follows is the hold's */
+		device->now = fgpu_port_now();
+	channel->context->busy_ns += device->now - from;
+}
+
 /* The channel whose turn it is, or NULL. */
 static struct fgpu_channel *next_channel(struct fgpu_device *device)
 {
@@ -190,7 +234,7 @@ static uint64_t step(struct fgpu_device *device)
 		if (!channel)
 			return FGPU_NEVER;
 		before = budget;
-		run_channel(channel, &budget);
+		run_for(channel, &budget);
 		charge(channel, (uint64_t)(before - budget));
 	}
 	if (device->lost)

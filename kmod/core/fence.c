@@ -38,6 +38,7 @@ void fgpu_fence_complete(struct fgpu_channel *channel, uint32_t status)
 	device->now = fgpu_port_now();
 	channel->jobs++;
 	context->jobs_done++;
+	device->jobs_done++;
 	if (!status)
 		channel->timeline = job->seqno;
 	add_completion(channel, status, device->now);

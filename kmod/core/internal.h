@@ -120,7 +120,10 @@ struct fgpu_device {
 	uint64_t held_until;
 	struct fgpu_channel *hung; /* the engine has stopped on it, or NULL */
 	uint64_t hung_until;
-	bool lost; /* off the bus */
+	bool lost;	     /* off the bus */
+	uint64_t busy_since; /* while a context has work */
+	uint64_t busy_ns;    /* before that */
+	uint64_t jobs_done;
 	struct fgpu_trouble trouble;
 
 	uint32_t fault_count;
@@ -178,7 +181,8 @@ struct fgpu_context {
 	uint64_t submits;
 	uint64_t jobs_done;
 	uint64_t doorbells_seen;
-	uint32_t xid; /* not 0: poisoned */
+	uint64_t busy_ns; /* engine time, without the hold in progress */
+	uint32_t xid;	  /* not 0: poisoned */
 };
 
 /* The job a channel is in the middle of. */
@@ -307,6 +311,8 @@ struct fgpu_sharer *fgpu_sharing_next(struct fgpu_sharing *sharing);
 /* engine.c */
 void fgpu_engine_wake(struct fgpu_channel *channel);
 void fgpu_engine_forget(struct fgpu_channel *channel);
+uint64_t fgpu_engine_busy_ns(const struct fgpu_device *device, uint64_t now);
+uint64_t fgpu_engine_context_ns(const struct fgpu_context *context, uint64_t now);
 enum fgpu_result fgpu_trouble(struct fgpu_channel *channel, uint32_t xid, const char *format, ...)
 	FGPU_PRINTF(3, 4);
 
@@ -339,6 +345,8 @@ int fgpu_call_channel_destroy(struct fgpu_context *context, void *arg, const voi
 int fgpu_call_submit(struct fgpu_context *context, void *arg, const void *payload);
 int fgpu_call_wait(struct fgpu_context *context, void *arg, const void *payload);
 int fgpu_call_ctx_info(struct fgpu_context *context, void *arg, const void *payload);
+int fgpu_call_usage(struct fgpu_context *context, void *arg, const void *payload);
+int fgpu_call_processes(struct fgpu_context *context, void *arg, const void *payload);
 int fgpu_call_uvm_init(struct fgpu_context *context, void *arg, const void *payload);
 
 #endif

@@ -113,6 +113,18 @@ static int check_ctx_info(const void *arg)
 	return zero(((const struct fakegpu_ctx_info *)arg)->flags);
 }
 
+static int check_usage(const void *arg)
+{
+	const struct fakegpu_usage *usage = arg;
+
+	return zero(usage->flags | usage->pad);
+}
+
+static int check_processes(const void *arg)
+{
+	return zero(((const struct fakegpu_processes *)arg)->flags);
+}
+
 static int check_uvm_init(const void *arg)
 {
 	const struct fakegpu_uvm_init *init = arg;
@@ -144,6 +156,8 @@ static const struct call calls[] = {
 	{FAKEGPU_IOC_SUBMIT, ON_GPU, false, check_submit, fgpu_call_submit, NULL},
 	{FAKEGPU_IOC_WAIT, ON_GPU, false, check_wait, fgpu_call_wait, NULL},
 	{FAKEGPU_IOC_CTX_INFO, ON_GPU, true, check_ctx_info, fgpu_call_ctx_info, NULL},
+	{FAKEGPU_IOC_USAGE, ON_GPU, true, check_usage, fgpu_call_usage, NULL},
+	{FAKEGPU_IOC_PROCESSES, ON_GPU, true, check_processes, fgpu_call_processes, NULL},
 	{FAKEGPU_IOC_UVM_INIT, ON_UVM, true, check_uvm_init, fgpu_call_uvm_init, NULL},
 };
 

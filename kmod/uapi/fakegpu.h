@@ -246,6 +246,65 @@ struct fakegpu_ctx_info {
 };
 
 /**
+ * struct fakegpu_usage - how busy the device has been (USAGE)
+ * @flags: in, must be 0
+ * @pad: in, must be 0
+ * @now_ns: out, CLOCK_MONOTONIC
+ * @busy_ns: out, time since the driver was loaded in which some context had work
+ * @jobs: out, jobs ended
+ *
+ * Counters only: utilisation is the growth of @busy_ns over that of @now_ns
+ * between two looks.
+ */
+struct fakegpu_usage {
+	__u32 flags;
+	__u32 pad;
+	__u64 now_ns;
+	__u64 busy_ns;
+	__u64 jobs;
+};
+
+#define FAKEGPU_PROCESSES_MAX 3
+
+/**
+ * struct fakegpu_process - one context, as others see it
+ * @context: id
+ * @pid: who opened it, as the driver knows it
+ * @channels: channels held; 0 = not a compute context
+ * @xid: of the fault that poisoned it, else 0
+ * @bytes: device memory held
+ * @busy_ns: engine time spent on it
+ * @name: of the program, NUL-terminated
+ */
+struct fakegpu_process {
+	__u32 context;
+	__u32 pid;
+	__u32 channels;
+	__u32 xid;
+	__u64 bytes;
+	__u64 busy_ns;
+	char name[FAKEGPU_NAME_LEN];
+};
+
+/**
+ * struct fakegpu_processes - the contexts of a device, a few at a time (PROCESSES)
+ * @flags: in, must be 0
+ * @after: in, id of the last context already told, 0 at first
+ * @count: out, entries that follow
+ * @more: out, contexts after these
+ * @now_ns: out, CLOCK_MONOTONIC
+ * @entries: out, by ascending id
+ */
+struct fakegpu_processes {
+	__u32 flags;
+	__u32 after;
+	__u32 count;
+	__u32 more;
+	__u64 now_ns;
+	struct fakegpu_process entries[FAKEGPU_PROCESSES_MAX];
+};
+
+/**
  * struct fakegpu_uvm_init - announce a process to the memory manager (UVM_INIT)
  * @flags: in, must be 0
  * @pad: in, must be 0
@@ -268,6 +327,8 @@ struct fakegpu_uvm_init {
 #define FAKEGPU_IOC_SUBMIT _IOWR(FAKEGPU_IOC_TYPE, 0x08, struct fakegpu_submit)
 #define FAKEGPU_IOC_WAIT _IOWR(FAKEGPU_IOC_TYPE, 0x09, struct fakegpu_wait)
 #define FAKEGPU_IOC_CTX_INFO _IOWR(FAKEGPU_IOC_TYPE, 0x0a, struct fakegpu_ctx_info)
+#define FAKEGPU_IOC_USAGE _IOWR(FAKEGPU_IOC_TYPE, 0x0b, struct fakegpu_usage)
+#define FAKEGPU_IOC_PROCESSES _IOWR(FAKEGPU_IOC_TYPE, 0x0c, struct fakegpu_processes)
 #define FAKEGPU_IOC_UVM_INIT _IOW(FAKEGPU_IOC_TYPE, 0x40, struct fakegpu_uvm_init)
 
 /* Packets: what a ring or a SUBMIT holds. */

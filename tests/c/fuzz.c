@@ -11,6 +11,9 @@
 #define PROGRAMS 3
 #define RINGS 4
 
+_Static_assert(sizeof(struct fakegpu_processes) >= sizeof(struct fakegpu_info),
+	       "the longest argument");
+
 struct script {
 	const uint8_t *at;
 	const uint8_t *end;
@@ -89,6 +92,8 @@ static const unsigned int commands[] = {
 	FAKEGPU_IOC_WAIT,
 	FAKEGPU_IOC_CTX_INFO,
 	FAKEGPU_IOC_UVM_INIT,
+	FAKEGPU_IOC_USAGE,
+	FAKEGPU_IOC_PROCESSES,
 };
 
 /* An ioctl with any argument; SUBMIT's packets come from the script as well. */
@@ -97,7 +102,7 @@ static void play_ioctl(struct player *player, bool undo)
 	struct script *script = &player->script;
 	struct program *program = program_of(player, byte(script));
 	unsigned int command = commands[byte(script) % (sizeof(commands) / sizeof(commands[0]))];
-	uint64_t arg[sizeof(struct fakegpu_info) / 8 + 1] = {0}, pointer;
+	uint64_t arg[sizeof(struct fakegpu_processes) / 8] = {0}, pointer;
 	void *payload = NULL;
 	int size, length, error;
 

@@ -36,6 +36,8 @@ static void tear_down(void)
 
 #define INFO ((struct fakegpu_info){.flags = 0})
 #define CTX_INFO ((struct fakegpu_ctx_info){.flags = 0})
+#define USAGE ((struct fakegpu_usage){.flags = 0})
+#define PROCESSES ((struct fakegpu_processes){.flags = 0})
 #define ALLOC ((struct fakegpu_alloc){.size = 4096})
 #define FREE ((struct fakegpu_free){.handle = buffer_new(program, 1)})
 #define MAP_BUFFER ((struct fakegpu_map){.handle = buffer})
@@ -52,6 +54,9 @@ static void refuses_unknown_flags_and_padding(void)
 	set_up();
 	REFUSED(FAKEGPU_IOC_INFO, INFO, flags, 1, EINVAL);
 	REFUSED(FAKEGPU_IOC_CTX_INFO, CTX_INFO, flags, 1, EINVAL);
+	REFUSED(FAKEGPU_IOC_USAGE, USAGE, flags, 1, EINVAL);
+	REFUSED(FAKEGPU_IOC_USAGE, USAGE, pad, 1, EINVAL);
+	REFUSED(FAKEGPU_IOC_PROCESSES, PROCESSES, flags, 1, EINVAL);
 	REFUSED(FAKEGPU_IOC_ALLOC, ALLOC, flags, 1, EINVAL);
 	REFUSED(FAKEGPU_IOC_FREE, FREE, pad, 1, EINVAL);
 	REFUSED(FAKEGPU_IOC_MAP, MAP_BUFFER, flags, 1, EINVAL);
@@ -194,7 +199,7 @@ static void submit_bounds_its_queue(void)
 
 static void refuses_unknown_commands(void)
 {
-	CHECK_EQ(fgpu_ioctl_size(_IOWR(FAKEGPU_IOC_TYPE, 0x0b, struct fakegpu_info)), -ENOTTY);
+	CHECK_EQ(fgpu_ioctl_size(_IOWR(FAKEGPU_IOC_TYPE, 0x0d, struct fakegpu_info)), -ENOTTY);
 	CHECK_EQ(fgpu_ioctl_size(_IOWR(FAKEGPU_IOC_TYPE, 0x01, struct fakegpu_free)), -ENOTTY);
 	CHECK_EQ(fgpu_ioctl_size(_IOR(FAKEGPU_IOC_TYPE, 0x01, struct fakegpu_info)), -ENOTTY);
 	CHECK_EQ(fgpu_ioctl_size(_IOWR('F', 0x01, struct fakegpu_info)), -ENOTTY);

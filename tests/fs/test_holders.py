@@ -9,7 +9,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from glassstack.cli.holders import draw
 from glassstack.collectors.holders import MAX_MAPPINGS, TRUSTED, HolderCollector, device_of
+from glassstack.store.snapshot import Snapshot
+from glassstack.tui.panes.holders import holder_rows
 
 STAT = "{pid} (a (b) c) S 1 1 1 0 -1 0 0 0 0 0 7 5 0 0 20 0 3 0 100 4096 23" + " 0" * 30 + "\n"
 
@@ -84,13 +87,40 @@ def test_descriptors_and_mappings(proc: Proc) -> None:
     assert (first.command, first.ns_pid, first.container) == ("app --flag", 3, "docker:abababababab")
 
 
-def test_the_embedded_devices_own_process_is_the_driver(proc: Proc) -> None:
-    proc.add(7, {5: "/memfd:fakegpu0 (deleted)"}, exe="/opt/x/fakegpud")
-    proc.add(8, {5: "/memfd:fakegpu0 (deleted)"}, exe="/opt/x/fakegpud (deleted)")
-    proc.add(9, {5: "/memfd:fakegpu0 (deleted)"})
-    assert [h.pid for h in HolderCollector(proc.root).look().holders] == [9]
+def test_who_maps_the_whole_space_is_the_driver_whatever_its_name(proc: Proc) -> None:
+    whole = "7f0000000000-7f2000000000 rw-s 00000000 00:01 7      /memfd:fakegpu0 (deleted)\n"
+    proc.add(7, {5: "/memfd:fakegpu0 (deleted)"}, whole, exe="/opt/x/gpu")
+    proc.add(8, {}, mapping(0x7F0000000000, "/memfd:fakegpu0 (deleted)"))
+    proc.add(9, {}, whole.replace("/memfd:fakegpu0 (deleted)", "/dev/fakegpu0"))  # a program can do that
+    assert [h.pid for h in HolderCollector(proc.root).look().holders] == [8, 9]
     everybody = HolderCollector(proc.root, drivers=True).look().holders
-    assert [(h.pid, h.how) for h in everybody] == [(7, "driver"), (8, "driver"), (9, "fd")]
+    assert [(h.pid, h.how) for h in everybody if h.pid == 7] == [(7, "driver"), (7, "driver")]
+
+
+def test_modules_that_need_a_gpus_module(proc: Proc) -> None:
+    (proc.root / "modules").write_text(
+        "fakegpu 40960 1 fakegpu_uvm, Live 0x0000000000000000 (O)\n"
+        "fakegpu_uvm 16384 0 - Live 0x0000000000000000 (O)\n"
+        "nvidia 56000000 23 nvidia_uvm,nvidia_modeset, Live 0xffffffffc0000000 (PO)\n"
+        "nvidia_drm 77824 4 [permanent], Live 0x0000000000000000\n"
+        "soundcore 16384 1 snd, Live 0x0000000000000000\n"
+        "odd\n"
+    )
+    proc.add(7, {5: "/dev/fakegpu0"})
+    holders = HolderCollector(proc.root).look().holders
+    assert [(h.device, h.how, h.pid, h.command) for h in holders] == [
+        ("/dev/fakegpu0", "fd", 7, "app --flag"),
+        ("module fakegpu", "module", 0, "fakegpu_uvm"),
+        ("module nvidia", "module", 0, "nvidia_modeset"),
+        ("module nvidia", "module", 0, "nvidia_uvm"),
+        ("module nvidia_drm", "module", 0, "[permanent]"),
+    ]
+    assert holders[1].detail == "needs it; rmmod fakegpu_uvm first"
+    text = "\n".join(draw([HolderCollector(proc.root).look()], 0))
+    assert "module fakegpu" in text
+    assert "rmmod nvidia_uvm first" in text
+    rows = holder_rows(Snapshot(holders=holders), 120)
+    assert any("module nvidia: 2 modules need it" in str(row) for row in rows)
 
 
 def test_many_mappings_are_counted_not_listed(proc: Proc) -> None:

@@ -102,6 +102,28 @@ def test_a_mapping_holds_after_close(programs: list[subprocess.Popen[str]]) -> N
     assert holder.detail.endswith("rw-s doorbell")
 
 
+@pytest.mark.parametrize("copied", [False, True])
+def test_the_embedded_device_is_the_driver_under_any_name(native: Path, tmp_path: Path, copied: bool) -> None:
+    """A wheel holds no links: there the launcher is a copy of the device's program."""
+    launcher = tmp_path / "fakegpu-run" if copied else native / "fakegpu-run"
+    if copied:
+        shutil.copy2(native / "fakegpud", launcher)
+    command: list[str | Path] = [launcher, "--", native / "fakegpu-train"]
+    command += ["--steps", "1", "--rate", "0", "--stay"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as device:
+        assert device.stdout
+        assert device.stdout.readline().startswith("1 steps")
+        family = {device.pid, *(child.pid for child in psutil.Process(device.pid).children(recursive=True))}
+        everybody = [one for one in HolderCollector(drivers=True).look().holders if one.pid in family]
+        users = [one for one in HolderCollector().look().holders if one.pid in family]
+        device.terminate()
+    drivers = {one.pid for one in everybody if one.how == "driver"}
+    assert len(drivers) == 1
+    assert {one.command.split()[0].rpartition("/")[2] for one in users} == {"fakegpu-train"}
+    assert {one.how for one in users} == {"fd", "mapping"}
+    assert not drivers & {one.pid for one in users}
+
+
 def test_every_change_is_seen_at_the_next_look() -> None:
     """A program opens and closes by turns; the same collector, which skips those at rest, looks at each."""
     body = """

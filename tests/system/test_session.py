@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from glassstack.collectors.control import discover
+from glassstack.collectors.kmsg import KmsgCollector
 from glassstack.model.events import Event, Output, Process, Syscall
 from glassstack.session import Session
 from glassstack.session.compose import attach, attach_session, demo_session, run_session
@@ -35,6 +36,25 @@ def watch(session: Session, enough: Callable[[Snapshot], bool]) -> Store:
 
     eventually(look, timeout=20)
     return store
+
+
+@pytest.mark.root
+def test_a_session_hears_the_kernel(native: Path) -> None:
+    """A line of its log, written by the test itself."""
+    if not KmsgCollector().probe().ready:
+        pytest.skip("the kernel's log is closed here")
+    mark = f"glassstack session {os.getpid()}"
+    session = demo_session()
+    try:
+
+        def heard(s: Snapshot) -> bool:
+            Path("/dev/kmsg").write_text(f"<4>{mark}\n")
+            return any(log.text == mark for log in s.log) and bool(s.capabilities)
+
+        store = watch(session, heard)
+    finally:
+        session.close()
+    assert any(one.name == "kernel log" and one.ready for one in store.snapshot().capabilities)
 
 
 def read_all(session: Session) -> list[Event]:

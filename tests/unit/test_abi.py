@@ -34,6 +34,7 @@ CONSTANTS = {
     "OFF_END": uapi.OFF_END,
     "MAX_CHANNELS": uapi.MAX_CHANNELS,
     "SUBMIT_MAX": uapi.SUBMIT_MAX,
+    "PROCESSES_MAX": uapi.PROCESSES_MAX,
     "SLOT": uapi.SLOT,
     "IOC_TYPE": uapi.IOC_TYPE,
 }

@@ -86,6 +86,17 @@ def test_ctx_info_has_every_counter() -> None:
     }  # fmt: skip
 
 
+def test_processes_are_listed_in_one_field() -> None:
+    def entry(context: int, pid: int, xid: int, name: bytes) -> bytes:
+        return struct.pack("<4I2Q32s", context, pid, 1, xid, 4096, 23, name)
+
+    after = struct.pack("<4IQ", 0, 5, 2, 9, 77) + entry(6, 41, 0, b"a") + entry(8, 42, 31, b"b") + bytes(64)
+    assert decode("PROCESSES", struct.pack("<4IQ", 0, 5, 0, 0, 0) + bytes(192), after) == {
+        "after": 5, "count": 2, "more": 9, "now_ns": 77,
+        "entries": "context 6 pid 41 a 4096 B; context 8 pid 42 b 4096 B Xid 31",
+    }  # fmt: skip
+
+
 def test_a_failure_shows_what_went_in_and_nothing_that_never_came_out() -> None:
     before = struct.pack("<QII", 4096, 0, 77)
     assert decode("ALLOC", before, before, ret=-12) == {"size": 4096}

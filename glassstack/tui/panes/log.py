@@ -1,8 +1,8 @@
-"""The kernel log (of the embedded device: its stand-in) with Xids explained, and what programs wrote."""
+"""The kernel log (the embedded device has a stand-in) with Xids explained, uevents, programs' output."""
 
 from glassstack.decoders import xid
 from glassstack.format import units
-from glassstack.model.events import Log, Output
+from glassstack.model.events import Log, Output, Uevent
 from glassstack.store.snapshot import Snapshot
 from glassstack.tui.draw import Row, Span, fit, row, wrap
 from glassstack.tui.pane import Drawing, Pane, View
@@ -47,12 +47,27 @@ def _output_rows(s: Snapshot, chunk: Output, width: int) -> list[Row]:
     return rows
 
 
+def _uevent_rows(s: Snapshot, event: Uevent, width: int) -> list[Row]:
+    what = event.device or event.devpath
+    more = "".join(f" {name}={value}" for name, value in event.properties.items())
+    text = f"{event.action} {what} ({event.subsystem}){more}"
+    lines = _lines(units.clock(event.ts - s.started), f"uevent {event.via}", text, "", width)
+    key = ("uevent", event.seqnum, event.ts)
+    return [row(*spans, key=key if not i else None, ts=event.ts, data=event) for i, spans in enumerate(lines)]
+
+
+def _rows(s: Snapshot, entry: Log | Output | Uevent, width: int) -> list[Row]:
+    if isinstance(entry, Log):
+        return _log_rows(s, entry, width)
+    return _uevent_rows(s, entry, width) if isinstance(entry, Uevent) else _output_rows(s, entry, width)
+
+
 def log_rows(s: Snapshot, width: int) -> list[Row]:
-    """Kernel log and output in the order of time."""
-    entries: list[Log | Output] = sorted([*s.log, *s.output], key=lambda entry: entry.ts)
+    """Kernel log, device events and output in the order of time."""
+    entries: list[Log | Output | Uevent] = [*s.log, *s.output, *s.uevents]
     rows: list[Row] = []
-    for entry in entries:
-        rows += _log_rows(s, entry, width) if isinstance(entry, Log) else _output_rows(s, entry, width)
+    for entry in sorted(entries, key=lambda entry: entry.ts):
+        rows += _rows(s, entry, width)
     return rows or [row(("the log is empty, and the programs wrote nothing", "dim"))]
 
 
