@@ -85,7 +85,7 @@ void fakegpu_space_trap(struct fakegpu_file *file)
 	if (!READ_ONCE(file->bell_mapped))
 		return;
 	down_write(&file->space_lock);
-	file->bell_mapped = false;
+	WRITE_ONCE(file->bell_mapped, false);
 	unmap_mapping_range(mapping_of(file), FAKEGPU_OFF_DOORBELL, FAKEGPU_PAGE, 1);
 	up_write(&file->space_lock);
 }

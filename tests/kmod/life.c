@@ -288,10 +288,52 @@ static void interrupted_wait(void)
 	CHECK(now_ns() >= deadline);
 }
 
+#ifdef __x86_64__
+/* An ioctl as a 32-bit program makes it; its argument lies low. Returns 0 or -errno. */
+static int ioctl_32(int fd, unsigned long command, void *arg)
+{
+	int ret;
+
+	__asm__ volatile("int $0x80"
+			 : "=a"(ret)
+			 : "0"(54), "b"(fd), "c"((uint32_t)command), "d"((uint32_t)(uintptr_t)arg)
+			 : "memory", "r8", "r9", "r10", "r11");
+	return ret;
+}
+
+/* The structures are the same for 32 bit, pointers in them included. */
+static void as_32_bit(void)
+{
+	int fd = open(NODE, O_RDWR);
+	uint32_t channel = make_channel(fd, 0, NULL);
+	union {
+		struct fakegpu_info info;
+		struct fakegpu_submit submit;
+		struct fakegpu_wait wait;
+	} *arg = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT,
+		      -1, 0);
+	struct fakegpu_packet *nop = (void *)((char *)arg + 2048);
+
+	CHECK(arg != MAP_FAILED && ioctl_32(fd, FAKEGPU_IOC_INFO, arg) == 0);
+	CHECK(arg->info.max_channels == FAKEGPU_MAX_CHANNELS);
+	*nop = (struct fakegpu_packet){.op = FAKEGPU_OP_NOP, .size = sizeof(*nop)};
+	arg->submit = (struct fakegpu_submit){
+		.channel = channel, .packets = (uintptr_t)nop, .length = sizeof(*nop)};
+	CHECK(ioctl_32(fd, FAKEGPU_IOC_SUBMIT, arg) == 0 && arg->submit.seqno == 1);
+	arg->wait = (struct fakegpu_wait){
+		.channel = channel, .seqno = 1, .deadline_ns = now_ns() + PATIENCE};
+	CHECK(ioctl_32(fd, FAKEGPU_IOC_WAIT, arg) == 0 && arg->wait.signalled == 1);
+	CHECK(ioctl_32(fd, FAKEGPU_IOC_INFO ^ 1, arg) == -ENOTTY);
+}
+#endif
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } verbs[] = {
+#ifdef __x86_64__
+	{"as-32-bit", as_32_bit},
+#endif
 	{"hold-fd", hold_fd},
 	{"hold-map", hold_map},
 	{"close-first", close_first},

@@ -337,6 +337,7 @@ for verb in close-first fork-mapped pass-fd freed-while-mapped idle-doorbell rea
 	poll-fence interrupted-wait; do
 	check $verb life $verb
 done
+[ "$(uname -m)" != x86_64 ] || check as-32-bit life as-32-bit
 check context-in-sysfs context_in_sysfs
 check uvm-holds-fakegpu uvm_holds
 check rmmod-refused-by-fd refuses_rmmod hold-fd
