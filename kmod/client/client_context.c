@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What a device says of itself, and what separates contexts. */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +45,8 @@ static bool control_node(void)
 	EXPECT(gpu.device_count >= 1, "device_count is %u", gpu.device_count);
 	EXPECT_CALL(ENOTTY, ctl.fd, ALLOC, &alloc);
 	ANSWER(ENOTTY, ctl.fd, CTX_INFO, fakegpu_ctx_info, .flags = 0);
+	ANSWER(ENOTTY, ctl.fd, USAGE, fakegpu_usage, .flags = 0);
+	ANSWER(ENOTTY, ctl.fd, PROCESSES, fakegpu_processes, .flags = 0);
 	ANSWER(ENOTTY, ctl.fd, UVM_INIT, fakegpu_uvm_init, .flags = 0);
 	return true;
 }
@@ -205,10 +209,86 @@ static bool lifetime(void)
 	return true;
 }
 
+/* The entry of a context in the device's list. */
+static bool find_process(int fd, uint32_t id, struct fakegpu_process *process)
+{
+	struct fakegpu_processes list = {0};
+
+	do {
+		EXPECT_CALL(0, fd, PROCESSES, &list);
+		EXPECT(list.count <= FAKEGPU_PROCESSES_MAX && (list.count || !list.more),
+		       "PROCESSES: %u entries, %u more", list.count, list.more);
+		for (uint32_t i = 0; i < list.count; i++) {
+			*process = list.entries[i];
+			EXPECT(process->context > list.after, "ids do not rise: %u after %u",
+			       process->context, list.after);
+			list.after = process->context;
+			if (process->context == id)
+				return true;
+		}
+	} while (list.more);
+	EXPECT(false, "context %u is not in the list", id);
+	return true;
+}
+
+/* Each sees the other's context, and what it holds. */
+static bool processes(void)
+{
+	struct context one CONTEXT_CLEANUP, other CONTEXT_CLEANUP;
+	struct fakegpu_ctx_info info;
+	struct fakegpu_process process = {0};
+	struct buffer buffer BUFFER_CLEANUP;
+
+	TRY(context_open(&one));
+	TRY(context_open(&other));
+	TRY(buffer_make(&one, 3 * FAKEGPU_PAGE, &buffer));
+	TRY(context_info(&one, &info));
+	TRY(find_process(other.fd, info.id, &process));
+	EXPECT(process.bytes == 3 * FAKEGPU_PAGE && !process.channels && !process.xid,
+	       "PROCESSES: %llu bytes, %u channels, Xid %u", (unsigned long long)process.bytes,
+	       process.channels, process.xid);
+	EXPECT(process.pid > 0, "PROCESSES: no process id");
+	EXPECT(!strncmp(process.name, program_invocation_short_name, 15), "PROCESSES: name '%.32s'",
+	       process.name);
+	return true;
+}
+
+/* Others may work meanwhile: a job's own time is the least that the device was busy. */
+static bool busy(void)
+{
+	const uint64_t ns = SECOND_NS / 50;
+	struct context context CONTEXT_CLEANUP;
+	struct channel channel CHANNEL_CLEANUP;
+	struct fakegpu_packet_delay packet = DELAY(.ns = ns);
+	struct fakegpu_usage before = {0}, after = {0};
+	struct fakegpu_process process = {0};
+	struct fakegpu_ctx_info info;
+
+	TRY(context_open(&context));
+	TRY(context_map(&context));
+	TRY(channel_make(&context, 0, &channel));
+	TRY(context_info(&context, &info));
+	EXPECT_CALL(0, context.fd, USAGE, &before);
+	TRY(submit(&channel, &packet, sizeof(packet)));
+	TRY(wait_done(&channel));
+	EXPECT_CALL(0, context.fd, USAGE, &after);
+	EXPECT(after.busy_ns - before.busy_ns >= ns, "USAGE: busy for %llu ns with a job of %llu",
+	       (unsigned long long)(after.busy_ns - before.busy_ns), (unsigned long long)ns);
+	EXPECT(after.busy_ns - before.busy_ns <= after.now_ns - before.now_ns,
+	       "USAGE: busy for longer than passed");
+	EXPECT(after.jobs > before.jobs, "USAGE: no job was counted");
+	TRY(find_process(context.fd, info.id, &process));
+	EXPECT(process.busy_ns >= ns && process.busy_ns <= after.now_ns - before.now_ns,
+	       "PROCESSES: %llu ns spent on the context", (unsigned long long)process.busy_ns);
+	EXPECT(process.channels == 1, "PROCESSES: %u channels", process.channels);
+	return true;
+}
+
 const struct check checks_context[] = {
 	{"info", info},		  {"control-node", control_node},
 	{"uvm-node", uvm_node},	  {"version", version},
 	{"isolation", isolation}, {"fresh-memory", fresh_memory},
 	{"quota", quota},	  {"channels", channels},
-	{"lifetime", lifetime},	  {0},
+	{"lifetime", lifetime},	  {"processes", processes},
+	{"busy", busy},		  {0},
 };

@@ -37,7 +37,7 @@ static bool still_computes(struct context *context)
 	return true;
 }
 
-/* FREE, INFO and CTX_INFO go on; all else is over. */
+/* FREE, INFO, CTX_INFO, USAGE and PROCESSES go on; all else is over. */
 static bool poison_answers(void)
 {
 	struct context context CONTEXT_CLEANUP;
@@ -62,6 +62,8 @@ static bool poison_answers(void)
 		   .length = sizeof(fault));
 	EIO_ANSWER(fd, WAIT, fakegpu_wait, .channel = channel.handle, .seqno = 1);
 	ANSWER(0, fd, INFO, fakegpu_info, .flags = 0);
+	ANSWER(0, fd, USAGE, fakegpu_usage, .flags = 0);
+	ANSWER(0, fd, PROCESSES, fakegpu_processes, .flags = 0);
 	ANSWER(0, fd, FREE, fakegpu_free, .handle = buffer.handle);
 	return true;
 }
