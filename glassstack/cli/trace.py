@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plain", action="store_true", help="no colours on a terminal")
     parser.add_argument("--all-ioctls", action="store_true", help="every ioctl, and calls on all of /dev")
     add_source_argument(parser)
-    parser.add_argument("--cgroup", metavar="DIR", help="with --source ebpf: the processes of a cgroup v2")
-    parser.add_argument("--system", action="store_true", help="with --source ebpf: every process")
+    parser.add_argument("--cgroup", metavar="DIR", help="all processes of a cgroup v2, with eBPF")
+    parser.add_argument("--system", action="store_true", help="all processes, with eBPF")
     add_launch_arguments(parser)
 
 
@@ -141,8 +141,8 @@ def _starter(
 ) -> Callable[[], Tracer | Probe]:
     """What will start the tracer or the BPF process; refuses what can't be before any output is opened."""
     wide = bool(args.cgroup or args.system)
-    if wide and (args.source == "ptrace" or command or args.pid):
-        raise CommandError("--cgroup and --system need --source ebpf, and stand alone", code=USAGE)
+    if wide and (command or args.pid or (args.cgroup and args.system)):
+        raise CommandError("--cgroup or --system stands alone", "leave out COMMAND and -p", USAGE)
     source = source_of("ebpf" if wide else args.source)
     launch = launch_on(args.gpu if command else "none")
     pids = tuple(dict.fromkeys(args.pid))
@@ -195,7 +195,8 @@ def run(args: argparse.Namespace) -> int:
     shown, any_node = parse(args.expr)
     start = _starter(args, command, any_node or args.all_ioctls)
     title = " ".join(command) or args.cgroup or ", ".join(f"pid {pid}" for pid in args.pid) or "all processes"
-    run = _Run(_sinks(args, title), shown, args.follow or wide)
+    args.follow = args.follow or wide
+    run = _Run(_sinks(args, title), shown, args.follow)
     tracer = start()
     _pass_signals_on(tracer, bool(command))
     os.nice(_NICE)

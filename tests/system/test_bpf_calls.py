@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -223,3 +225,25 @@ def test_one_cgroup_with_its_children_and_nobody_else(folder: Path) -> None:
         eventually(lambda: not (inner / "cgroup.procs").read_text())
         inner.rmdir()
         group.rmdir()
+
+
+def test_the_whole_machine_until_told_to_stop(native: Path) -> None:
+    words = [*tracing.GLASSSTACK, "trace", "--system", "--json"]
+    environ = tracing.environment()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=environ, text=True) as trace:
+        program = subprocess.Popen(
+            [*bpf.launched(native), "--", native / "fakegpu-burst", "--rate", "50"],
+            stdout=subprocess.DEVNULL,
+            env=environment(),
+        )
+        try:
+            assert trace.stdout is not None
+            seen = Counter(line["pid"] for line in tracing.objects("".join(islice(trace.stdout, 50))))
+            trace.send_signal(signal.SIGINT)
+            trace.stdout.read()
+            assert trace.wait(STUCK) == 0
+        finally:
+            program.terminate()
+            program.wait(STUCK)
+    assert program.pid not in seen, "the launcher makes no device calls"
+    assert seen

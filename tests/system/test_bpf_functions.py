@@ -64,8 +64,9 @@ def test_top_shows_the_launches_of_a_running_program(native: Path) -> None:
     ]
     assert mine, done.stdout + done.stderr
     counts = {tally["name"]: tally["calls"] for tally in mine[0]["tallies"]}
-    assert counts["fcuLaunchKernel"] > 0
-    assert abs(counts["fcuLaunchKernel"] - 2 * counts["fcuStreamSynchronize"]) <= 2
+    # Two launches a step, and one wait; the probes are set one after the other.
+    assert counts["fcuStreamSynchronize"] > 10
+    assert 1.5 < counts["fcuLaunchKernel"] / counts["fcuStreamSynchronize"] < 2.5
     assert [line for line in lines if line["kind"] == "channels" and line["pid"] == mine[0]["pid"]]
 
 

@@ -6,10 +6,12 @@ import mmap
 import os
 import struct
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
 from glassstack.collectors.bpf import records
+from glassstack.collectors.bpf.calls import running
 from glassstack.collectors.bpf.records import RECORD, STRIDE, Block
 from glassstack.collectors.bpf.ring import RingReader
 from glassstack.decoders.fakegpu import BY_NAME
@@ -175,3 +177,21 @@ def test_counting_sees_only_first_parts() -> None:
 def test_the_wire_takes_records_and_events() -> None:
     items = [Block(record(), {16: "/dev/nvidia0"}), Calls(1, Source.EBPF, ())]
     assert records.decode(records.encode(items)) == items
+
+
+def test_a_call_in_flight_is_told_with_what_it_was_given() -> None:
+    entry = SimpleNamespace(
+        nr=NR["ioctl"],
+        device=records.GPU,
+        args=(3, ALLOC, 0x7000),
+        before_size=16,
+        before=struct.pack("<QII", 4096, 0, 0).ljust(192, b"\0"),
+        pid=7,
+        ts=1000,
+    )
+    call = running(8, entry, records.NODES)
+    assert call is not None
+    assert (call.pid, call.tid, call.since, call.device, call.name) == (7, 8, 1000, "/dev/fakegpu0", "ALLOC")
+    assert call.fields["size"] == 4096
+    entry.device = records.OTHER
+    assert running(8, entry, records.NODES) is None

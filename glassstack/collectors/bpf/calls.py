@@ -106,7 +106,7 @@ class Calls:
         found = []
         for tid, entry in self.tables["running"].items():
             if entry.active and now - entry.ts > _LONG_NS:
-                call = _running(tid.value, entry, nodes)
+                call = running(tid.value, entry, nodes)
                 if call is not None:
                     found.append(call)
         return tuple(found)
@@ -157,7 +157,8 @@ def stripped(buckets: Iterable[int]) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _running(tid: int, entry: Any, nodes: dict[int, str]) -> InFlight | None:
+def running(tid: int, entry: Any, nodes: dict[int, str]) -> InFlight | None:
+    """A call that was entered; ``None`` for one that concerns no device, as far as is known yet."""
     name, device = records.name_of(entry.nr), nodes.get(entry.device, "")
     if not device or name in OPENS:
         return None

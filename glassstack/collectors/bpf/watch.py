@@ -10,10 +10,10 @@ import contextlib
 import ctypes
 import os
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from glassstack.collectors.bpf import records
+from glassstack.collectors.bpf.proc import closes_on_exec, descriptors, is_process, lives
 from glassstack.collectors.bpf.records import RECORD, STRIDE, WIDE, Block, Item
 from glassstack.collectors.tracer.nodes import node_of
 from glassstack.collectors.tracer.tracees import Process, command_line, kin
@@ -21,11 +21,9 @@ from glassstack.decoders.syscalls import OPENS, as_int
 from glassstack.model.events import Process as ProcessEvent
 from glassstack.model.values import Source
 
-_CLOEXEC = 0o2000000
 _LOOK_BYTE = records.WORD + 3
 _DEVICE_BYTE = records.WORD + 2
 _NO_CALL = 0xFFFF
-_FDS = 1024
 
 Place = tuple[int, int]
 
@@ -58,8 +56,8 @@ class Watch:
         """Takes in what a running process has open and mapped; ``None`` when it is gone or has nothing."""
         leaf = self._files.Leaf()
         found = False
-        for fd, node in _descriptors(pid, self._any_node):
-            leaf.fd[fd] = self._id_of(node) | (records.CLOEXEC if _closes_on_exec(pid, fd) else 0)
+        for fd, node in descriptors(pid, self._any_node):
+            leaf.fd[fd] = self._id_of(node) | (records.CLOEXEC if closes_on_exec(pid, fd) else 0)
             found = True
         process = self.processes.get(pid) or Process(pid, False, self._any_node)
         if process.mapped(pid, 0, 1 << 63):
@@ -234,7 +232,7 @@ class Watch:
     def _ended(self, pid: int, tid: int, now: int) -> ProcessEvent | None:
         if pid != tid:
             return _say(pid, tid, "exit", now)
-        if _lives(pid):
+        if lives(pid):
             # Only its first thread has ended, or it is just about to: sweep() tells.
             return None
         return self._gone(pid, now)
@@ -255,52 +253,13 @@ class Watch:
         ends = []
         for pid in keys | self.processes.keys():
             known = pid in self.processes
-            if not _lives(pid):
+            if not lives(pid):
                 end = self._gone(pid, now)
                 ends += [end] if known else []
-            elif not known and _is_process(pid):
+            elif not known and is_process(pid):
                 self.processes[pid] = Process(pid, False, self._any_node)
         return ends
 
 
-def _is_process(pid: int) -> bool:
-    relations = kin(pid)
-    return relations is not None and relations.group == pid
-
-
-def _lives(pid: int) -> bool:
-    """Whether a process has a thread left."""
-    relations = kin(pid)
-    if relations is None or relations.alive:
-        return relations is not None
-    try:
-        return len(os.listdir(f"/proc/{pid}/task")) > 1
-    except OSError:
-        return False
-
-
 def _say(pid: int, tid: int, what: str, now: int, parent: int = 0, command: str = "") -> ProcessEvent:
     return ProcessEvent(now, Source.EBPF, pid, tid, what, parent, command)
-
-
-def _descriptors(pid: int, any_node: bool) -> Iterator[tuple[int, str]]:
-    try:
-        names = os.listdir(f"/proc/{pid}/fd")
-    except OSError:
-        return
-    for name in names:
-        try:
-            node = node_of(os.readlink(f"/proc/{pid}/fd/{name}"), any_node)
-        except OSError:
-            continue
-        if node and int(name) < _FDS:
-            yield int(name), node
-
-
-def _closes_on_exec(pid: int, fd: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/fdinfo/{fd}") as file:
-            flags = next((line.split()[1] for line in file if line.startswith("flags:")), "0")
-    except OSError:
-        return False
-    return bool(int(flags, 8) & _CLOEXEC)
