@@ -11,7 +11,7 @@
 .PHONY: setup build check check-python check-c check-shell test bench lock clean
 
 BIN := .venv/bin
-C_FILES := $(sort $(wildcard kmod/*/*.[ch] tests/c/*.[ch] tests/kmod/*.[ch]))
+C_FILES := $(sort $(wildcard kmod/*/*.[ch] tests/c/*.[ch] tests/kmod/*.[ch] glassstack/collectors/bpf/*.c))
 
 # $(call with,TOOL,COMMAND): where TOOL is missing say so, and fail in CI, which promises it.
 with = @if command -v $(1) >/dev/null; then set -x; $(2); else echo "skipped: no $(1)"; [ -z "$$CI" ]; fi

@@ -48,9 +48,9 @@ def equality(runs: int) -> list[Result]:
     return [Result("trace-equality", what, differences, "threads", 0, limit="0", ok=ok, note=note)]
 
 
-def seen_by_glassstack(command: tuple[str, ...]) -> Sequences:
+def seen_by_glassstack(command: tuple[str, ...], *options: str) -> Sequences:
     """Per-thread sequences out of NDJSON."""
-    done = run((*GLASSSTACK, "trace", "-f", "--json", "--gpu", "embedded", "--", *command))
+    done = run((*GLASSSTACK, "trace", "-f", "--json", *options, "--gpu", "embedded", "--", *command))
     threads: dict[int, list[Call]] = defaultdict(list)
     for line in done.stdout.splitlines():
         event = json.loads(line) if line.startswith("{") else {}

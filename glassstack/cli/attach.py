@@ -5,12 +5,14 @@ from pathlib import Path
 
 from glassstack.cli.repeat import pid_of, require_process
 from glassstack.cli.screen import check_terminal, watch
+from glassstack.cli.trace_source import add_source_argument, source_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds PID and -o."""
     parser.add_argument("pid", metavar="PID", type=pid_of, help="process to watch")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="record the session")
+    add_source_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -19,4 +21,5 @@ def run(args: argparse.Namespace) -> int:
     check_terminal()
     from glassstack.session.compose import attach_session
 
-    return watch(lambda: attach_session(args.pid, args.output))
+    source = source_of(args.source)
+    return watch(lambda: attach_session(args.pid, args.output, source))

@@ -6,12 +6,14 @@ from pathlib import Path
 from glassstack.cli.errors import USAGE, CommandError
 from glassstack.cli.launching import add_launch_arguments, command_of, launch_on
 from glassstack.cli.screen import check_terminal, watch
+from glassstack.cli.trace_source import add_source_argument, source_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds run's options."""
-    parser.usage = "glassstack run [--gpu GPU] [-o FILE] [--] COMMAND…"
+    parser.usage = "glassstack run [--gpu GPU] [--source SOURCE] [-o FILE] [--] COMMAND…"
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="record the session")
+    add_source_argument(parser)
     add_launch_arguments(parser)
 
 
@@ -23,5 +25,5 @@ def run(args: argparse.Namespace) -> int:
     check_terminal()
     from glassstack.session.compose import run_session
 
-    launch = launch_on(args.gpu)
-    return watch(lambda: run_session(command, launch.runner, launch.each_call, args.output))
+    launch, source = launch_on(args.gpu), source_of(args.source)
+    return watch(lambda: run_session(command, launch.runner, launch.each_call, args.output, source))

@@ -9,6 +9,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "attach": ("glassstack.cli.attach", "watch a running process in the TUI"),
     "open": ("glassstack.cli.open", "look at a recording in the TUI"),
     "trace": ("glassstack.cli.trace", "trace device calls as text or NDJSON, like strace"),
+    "top": ("glassstack.cli.top", "processes of the whole machine by device ioctls, launches and fence lag"),
     "maps": ("glassstack.cli.maps", "device and GPU library mappings of a process"),
     "fences": ("glassstack.cli.fences", "doorbells, rings and fences of a process"),
     "cgroup": ("glassstack.cli.cgroup", "cgroups of a process with the limits that count"),

@@ -15,6 +15,9 @@ from glassstack.cli.launching import add_launch_arguments, command_of, launch_on
 from glassstack.cli.repeat import pid_of
 from glassstack.cli.trace_filter import Filter, parse
 from glassstack.cli.trace_sinks import CountSink, JsonSink, Sink, TextSink, open_recording, open_text
+from glassstack.cli.trace_source import add_source_argument, source_of
+from glassstack.collectors.bpf.options import Options as ProbeOptions
+from glassstack.collectors.bpf.spawn import Probe
 from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.tracer.spawn import Tracer
 from glassstack.model.events import Event, Failed, Process, Syscall
@@ -43,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="NDJSON on stdout")
     parser.add_argument("--plain", action="store_true", help="no colours on a terminal")
     parser.add_argument("--all-ioctls", action="store_true", help="every ioctl, and calls on all of /dev")
+    add_source_argument(parser)
+    parser.add_argument("--cgroup", metavar="DIR", help="all processes of a cgroup v2, with eBPF")
+    parser.add_argument("--system", action="store_true", help="all processes, with eBPF")
     add_launch_arguments(parser)
 
 
@@ -77,7 +83,7 @@ class _Run:
         for event in batch:
             if isinstance(event, Process):
                 self._learn(event)
-            elif isinstance(event, Failed) and event.collector == "tracer":
+            elif isinstance(event, Failed) and event.collector in ("tracer", "bpf"):
                 self.failure = event
         first, follow, shown = self._first, self._follow, self._shown
         wanted = [
@@ -118,7 +124,7 @@ class _Run:
             self.end = event
 
 
-def _pass_signals_on(tracer: Tracer, launched: bool) -> None:
+def _pass_signals_on(tracer: Tracer | Probe, launched: bool) -> None:
     """A terminal's keys are the launched program's; an end asked of us is passed on to the tracer."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -128,6 +134,32 @@ def _pass_signals_on(tracer: Tracer, launched: bool) -> None:
         signal.signal(signal.SIGQUIT, signal.SIG_IGN)
     else:
         signal.signal(signal.SIGINT, lambda *_: tracer.stop())
+
+
+def _starter(
+    args: argparse.Namespace, command: tuple[str, ...], any_node: bool
+) -> Callable[[], Tracer | Probe]:
+    """What will start the tracer or the BPF process; refuses what can't be before any output is opened."""
+    wide = bool(args.cgroup or args.system)
+    if wide and (command or args.pid or (args.cgroup and args.system)):
+        raise CommandError("--cgroup or --system stands alone", "leave out COMMAND and -p", USAGE)
+    source = source_of("ebpf" if wide else args.source)
+    launch = launch_on(args.gpu if command else "none")
+    pids = tuple(dict.fromkeys(args.pid))
+    if source == "ebpf":
+        probe = ProbeOptions(
+            command, pids, args.cgroup or "", args.system, launch.runner, args.follow, any_node
+        )
+        return partial(Probe, probe)
+    options = Options(
+        command=command,
+        pids=pids,
+        runner=launch.runner,
+        each_call=launch.each_call,
+        follow=args.follow,
+        any_node=any_node,
+    )
+    return partial(Tracer, options)
 
 
 def _die_of(name: str) -> int:
@@ -157,21 +189,15 @@ def _outcome(run: _Run, code: int, launched: bool) -> int:
 def run(args: argparse.Namespace) -> int:
     """Traces; returns the program's exit status, or dies of its signal."""
     command = command_of(args.command)
-    if not command and not args.pid:
+    wide = bool(args.cgroup or args.system)
+    if not command and not args.pid and not wide:
         raise CommandError("nothing to trace", "name a COMMAND, or a process with -p PID", USAGE)
     shown, any_node = parse(args.expr)
-    launch = launch_on(args.gpu if command else "none")
-    options = Options(
-        command=command,
-        pids=tuple(dict.fromkeys(args.pid)),
-        runner=launch.runner,
-        each_call=launch.each_call,
-        follow=args.follow,
-        any_node=any_node or args.all_ioctls,
-    )
-    title = " ".join(command) or "pid " + ", ".join(map(str, args.pid))
+    start = _starter(args, command, any_node or args.all_ioctls)
+    title = " ".join(command) or args.cgroup or ", ".join(f"pid {pid}" for pid in args.pid) or "all processes"
+    args.follow = args.follow or wide
     run = _Run(_sinks(args, title), shown, args.follow)
-    tracer = Tracer(options)
+    tracer = start()
     _pass_signals_on(tracer, bool(command))
     os.nice(_NICE)
     try:

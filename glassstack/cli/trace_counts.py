@@ -27,6 +27,7 @@ class Counted:
 
     calls: int = 0
     errors: int = 0
+    timed: int = 0
     total_ns: int = 0
     max_ns: int = 0
     _buckets: dict[int, int] = field(default_factory=dict)
@@ -35,6 +36,9 @@ class Counted:
         """Counts a call."""
         self.calls += 1
         self.errors += call.errno is not None
+        if call.dur_ns is None:
+            return
+        self.timed += 1
         self.total_ns += call.dur_ns
         self.max_ns = max(self.max_ns, call.dur_ns)
         bucket = _bucket(call.dur_ns)
@@ -42,13 +46,20 @@ class Counted:
 
     def percentile(self, share: float) -> int:
         """The duration in ns that ``share`` (0 to 1) of the calls do not exceed, to about 3 %."""
-        wanted = share * self.calls
+        wanted = share * self.timed
         seen = 0
         for bucket in sorted(self._buckets):
             seen += self._buckets[bucket]
             if seen >= wanted:
                 return min(_middle(bucket), self.max_ns)
         return self.max_ns
+
+    def spread(self) -> tuple[str, str, str]:
+        """p50, p99 and the longest as text; "-" where no duration is known."""
+        if not self.timed:
+            return "-", "-", "-"
+        p50, p99 = (units.duration(self.percentile(share)) for share in (0.5, 0.99))
+        return p50, p99, units.duration(self.max_ns)
 
 
 class Counts:
@@ -72,8 +83,7 @@ class Counts:
                 units.duration(row.total_ns),
                 str(row.calls),
                 str(row.errors or ""),
-                *(units.duration(row.percentile(share)) for share in (0.5, 0.99)),
-                units.duration(row.max_ns),
+                *row.spread(),
                 name,
             )
             for name, row in rows

@@ -40,7 +40,9 @@ def _head(syscall: str, name: str, fd: int | None, device: str) -> str:
     return f"{syscall}({', '.join(parts)}"
 
 
-def _duration(ns: int) -> str:
+def _duration(ns: int | None) -> str:
+    if ns is None:
+        return "<?>"
     # By far the most are some microseconds: units.duration is for the rest.
     return f"<{ns / 1000:.1f}µs>" if 1000 <= ns < 1_000_000 else f"<{units.duration(ns).replace(' ', '')}>"
 
@@ -65,13 +67,17 @@ def line(event: Event, prefix: bool, color: bool = False) -> str | None:
     if isinstance(event, Syscall):
         text, tid = call_line(event, color), event.tid
     elif isinstance(event, Process) and event.what == "exit" and event.tid == event.pid:
-        how = f"killed by {event.signal}" if event.signal else f"exited with {event.status}"
+        how = "ended" if event.status is None else f"exited with {event.status}"
+        how = f"killed by {event.signal}" if event.signal else how
         text, tid = f"+++ {how} +++", event.pid
     elif isinstance(event, Log):
         return f"--- kernel log: {plain(event.text)} ---"
     elif isinstance(event, Dropped):
         return f"--- {event.count} events were lost: {plain(event.where)} ---"
-    elif isinstance(event, Failed) and event.collector != "tracer":  # its failure is the command's own
+    elif isinstance(event, Failed) and event.collector not in (
+        "tracer",
+        "bpf",
+    ):  # its failure is the command's own
         return f"--- {event.collector}: {plain(event.cause)} ---"
     else:
         return None

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from glassstack.collectors import probe_machine, probe_trace
+from glassstack.collectors import probe_bpf, probe_machine, probe_trace
 from glassstack.collectors.cgroup import CgroupCollector
 from glassstack.collectors.holders import HolderCollector
 from glassstack.collectors.kmsg import KmsgCollector
@@ -62,9 +62,12 @@ class CapabilityCollector:
             ("kernel log", KmsgCollector().probe),
             ("disk space", probe_machine.probe_space),
             ("kernel driver", probe_machine.probe_kernel_driver),
+            ("eBPF", probe_bpf.probe_ebpf),
+            ("BPF programs", probe_bpf.probe_load),
             ("tracefs", probe_machine.probe_tracefs),
             ("bcc", probe_machine.probe_bcc),
-            ("kernel headers", probe_machine.probe_headers),
+            ("kernel headers", probe_bpf.probe_headers),
+            ("KPROBES", probe_bpf.probe_kprobes),
             ("BTF", probe_machine.probe_btf),
         )
         return (*(ask(name, probe) for name, probe in probes), *probe_machine.probe_tools())

@@ -69,12 +69,15 @@ def probe_kernel_driver(dev: Path = Path("/dev")) -> Capability:
 
 
 def probe_tracefs(sys: Path = Path("/sys")) -> Capability:
-    """Whether tracepoints can be listed."""
+    """Whether tracepoints can be looked up."""
     for place in (sys / "kernel/tracing", sys / "kernel/debug/tracing"):
         if os.access(place / "events", os.R_OK | os.X_OK):
             return Capability("tracefs", True, str(place))
-    remedy = "mount -t tracefs nodev /sys/kernel/tracing" if os.geteuid() == 0 else "run as root"
-    return Capability("tracefs", False, "not mounted, or not readable", remedy)
+    if os.geteuid():
+        return Capability("tracefs", False, "not mounted, or not readable", "run as root")
+    if (sys / "kernel/tracing").is_dir():
+        return Capability("tracefs", True, "not mounted; the BPF process mounts it for itself alone")
+    return Capability("tracefs", False, "this kernel has none", "a kernel with CONFIG_FTRACE")
 
 
 def probe_bcc(system: Path = SYSTEM_PACKAGES) -> Capability:
@@ -106,17 +109,6 @@ def _defines_bpf(path: Path) -> bool:
         return b"class BPF(" in path.read_bytes()
     except OSError:
         return False
-
-
-def probe_headers(modules: Path = Path("/lib/modules"), sys: Path = Path("/sys")) -> Capability:
-    """Whether kernel headers for the running kernel are there: bcc and module builds need them."""
-    release = platform.release()
-    for place in (modules / release / "build", sys / "kernel/kheaders.tar.xz"):
-        if place.exists():
-            return Capability("kernel headers", True, str(place))
-    return Capability(
-        "kernel headers", False, f"none for Linux {release}", f"apt-get install -y linux-headers-{release}"
-    )
 
 
 def probe_btf(sys: Path = Path("/sys")) -> Capability:

@@ -22,7 +22,7 @@ _HEAD, _TAIL, _DROPPED = abi.HEAD_HEAD // 8, abi.HEAD_TAIL // 8, abi.HEAD_DROPPE
 
 
 def _end(event: Event) -> int:
-    return event.ts + event.dur_ns if isinstance(event, Syscall) else event.ts
+    return event.end if isinstance(event, Syscall) else event.ts
 
 
 class Witness:

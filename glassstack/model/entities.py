@@ -188,6 +188,34 @@ class InFlight(msgspec.Struct, frozen=True):
     fields: dict[str, Scalar] = {}
 
 
+class Tally(msgspec.Struct, frozen=True):
+    """How often a call or a function was made, and how long it took.
+
+    ``library`` is "syscall", "umd" or "runtime"; ``timed`` says of how many
+    calls the duration is known, bucket *n* of ``buckets`` counts those that
+    took 2ⁿ to 2ⁿ⁺¹ ns. Of a function ``calls`` counts beginnings.
+    """
+
+    name: str
+    library: str
+    calls: int
+    errors: int = 0
+    timed: int = 0
+    total_ns: int = 0
+    max_ns: int = 0
+    buckets: tuple[int, ...] = ()
+    device: str = ""
+
+    def percentile(self, share: float) -> int:
+        """The duration in ns that ``share`` (0 to 1) of the timed calls stay below, to a factor of 2."""
+        seen = 0
+        for power, count in enumerate(self.buckets):
+            seen += count
+            if count and seen >= share * self.timed:
+                return min(2 << power, self.max_ns)
+        return self.max_ns
+
+
 class Capability(msgspec.Struct, frozen=True):
     """What a collector can do here: ready, or why not and what would make it so."""
 

@@ -19,6 +19,7 @@ from glassstack.model.entities import (
     Mapping,
     Packet,
     ProcessInfo,
+    Tally,
 )
 from glassstack.model.values import Scalar, Source
 
@@ -36,7 +37,9 @@ class Syscall(_Event, frozen=True, tag="syscall", gc=False):
     ``name`` is the decoded ioctl ("ALLOC") or the syscall itself. ``ret`` is
     the raw return (negative on error, with ``errno`` its name); ``device`` is
     the node or "" where the call is not on a device. ``raw`` is the ioctl
-    number. ``ts`` is the entry, ``dur_ns`` the time to the return.
+    number. ``ts`` is the entry, ``dur_ns`` the time to the return; where only
+    the return was seen, ``ts`` is that and ``dur_ns`` is ``None``: not known.
+    ``cgroup`` is the id of the cgroup v2 (0: not known).
     """
 
     pid: int
@@ -47,9 +50,15 @@ class Syscall(_Event, frozen=True, tag="syscall", gc=False):
     fields: dict[str, Scalar]
     ret: int
     errno: str | None
-    dur_ns: int
+    dur_ns: int | None
     fd: int | None = None
     raw: int | None = None
+    cgroup: int = 0
+
+    @property
+    def end(self) -> int:
+        """When it returned."""
+        return self.ts + (self.dur_ns or 0)
 
 
 class Process(_Event, frozen=True, tag="process", gc=False):
@@ -72,6 +81,20 @@ class Calls(_Event, frozen=True, tag="calls", gc=False):
     """All calls that are in flight now; replaces the last one of this source."""
 
     calls: tuple[InFlight, ...]
+
+
+class Tallies(_Event, frozen=True, tag="tallies", gc=False):
+    """Calls and functions of a process that were only counted; replaces the last one of this pid and source.
+
+    They count from ``since`` on. ``functions`` says why functions are not
+    counted, "" where they are.
+    """
+
+    pid: int
+    since: int
+    tallies: tuple[Tally, ...]
+    command: str = ""
+    functions: str = ""
 
 
 class Mappings(_Event, frozen=True, tag="mappings", gc=False):
@@ -213,6 +236,7 @@ Event = (
     Syscall
     | Process
     | Calls
+    | Tallies
     | Mappings
     | Channels
     | Ring

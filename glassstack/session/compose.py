@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from glassstack.collectors.bpf.options import Options as ProbeOptions
 from glassstack.collectors.capabilities import CapabilityCollector
 from glassstack.collectors.cgroup import CgroupCollector
 from glassstack.collectors.channels import ChannelPoller
@@ -62,8 +63,38 @@ def demo_session(record: Path | None = None) -> Session:
     return session
 
 
+def _tracing(
+    source: str,
+    pids: Sequence[int] = (),
+    command: Sequence[str] = (),
+    runner: Sequence[str] = (),
+    each_call: bool = False,
+) -> Options | ProbeOptions:
+    """What to trace, by "ptrace" or "ebpf"; eBPF counts functions of the GPU libraries too."""
+    if source == "ebpf":
+        return ProbeOptions(
+            tuple(command), tuple(pids), runner=tuple(runner), functions=True, libraries=_libraries()
+        )
+    return Options(command=tuple(command), pids=tuple(pids), runner=tuple(runner), each_call=each_call)
+
+
+def _libraries() -> tuple[str, ...]:
+    """The stand-in's libraries, which a program will map, so that its first launch counts."""
+    found = []
+    for name in ("libfakecuda.so.1", "libfakecudart.so"):
+        try:
+            found.append(str(Artifacts().lib(name)))
+        except MissingArtifactError:
+            continue  # a program may bring its own: those are found in its maps
+    return tuple(found)
+
+
 def run_session(
-    command: Sequence[str], runner: Sequence[str], each_call: bool = False, record: Path | None = None
+    command: Sequence[str],
+    runner: Sequence[str],
+    each_call: bool = False,
+    record: Path | None = None,
+    source: str = "ptrace",
 ) -> Session:
     """A launched program; ``runner`` and ``each_call`` as in the tracer's Options.
 
@@ -73,16 +104,16 @@ def run_session(
     session = Session(" ".join(command), record)
     name = f"glassstack-{os.getpid()}"
     words = (*runner, "--name", name) if runner else ()
-    options = Options(command=tuple(command), runner=words, each_call=each_call)
+    options = _tracing(source, command=command, runner=words, each_call=each_call)
     session.add(lambda sink: Tracing(sink, options, session.over))
     _watch(session, lambda: (f"fakegpu/{os.getuid()}/{name}",) if runner else discover())
     return session
 
 
-def attach_session(pid: int, record: Path | None = None) -> Session:
+def attach_session(pid: int, record: Path | None = None, source: str = "ptrace") -> Session:
     """A running process. Raises as run_session."""
     session = Session(f"pid {pid}", record, pids=[pid])
-    session.add(lambda sink: Tracing(sink, Options(pids=(pid,)), session.over))
+    session.add(lambda sink: Tracing(sink, _tracing(source, [pid]), session.over))
     _watch(session, discover, log=True)
     return session
 

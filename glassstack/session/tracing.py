@@ -1,4 +1,4 @@
-"""The tracer as a part of a session: launched programs with their output, and attached ones."""
+"""The tracer, or eBPF, as a part of a session: launched programs with their output, and attached ones."""
 
 import contextlib
 import os
@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import IO
 
 from glassstack.collectors.base import Sink
+from glassstack.collectors.bpf.options import Options as ProbeOptions
+from glassstack.collectors.bpf.spawn import Probe
 from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.tracer.spawn import Tracer
 from glassstack.model.events import Failed, Output
@@ -21,29 +23,32 @@ _CHUNK = 65536
 
 
 class Tracing:
-    """Runs one tracer and hands on its events.
+    """Runs one tracer or BPF process and hands on its events.
 
     Args:
         sink: takes the events.
-        options: what to trace.
+        options: what to trace; their kind says by which of the two.
         over: called when the tracer has ended.
 
     Attributes:
         code: the tracer's exit code once it has ended, else ``None``.
     """
 
-    def __init__(self, sink: Sink, options: Options, over: Callable[[], None]) -> None:
+    def __init__(self, sink: Sink, options: Options | ProbeOptions, over: Callable[[], None]) -> None:
         self.code: int | None = None
         self._sink = sink
         self._options = options
         self._over = over
-        self._tracer: Tracer | None = None
+        self._tracer: Tracer | Probe | None = None
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
         """Starts the tracer; a launched program reads nothing and writes to us."""
         pipe = subprocess.PIPE if self._options.command else None
-        self._tracer = Tracer(self._options, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+        if isinstance(self._options, Options):
+            self._tracer = Tracer(self._options, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+        else:
+            self._tracer = Probe(self._options, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
         process = self._tracer.process
         self._thread("events", self._follow, self._tracer)
         for name, stream in (("stdout", process.stdout), ("stderr", process.stderr)):
@@ -55,7 +60,7 @@ class Tracing:
         self._threads.append(thread)
         thread.start()
 
-    def _follow(self, tracer: Tracer) -> None:
+    def _follow(self, tracer: Tracer | Probe) -> None:
         while (batch := tracer.read(_READ_S)) is not None:
             self._sink(batch)
         self.code = tracer.close()

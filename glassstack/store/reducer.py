@@ -22,16 +22,17 @@ def _syscall(state: State, call: ev.Syscall) -> None:
     name = call.name
     state.counts[name] = state.counts.get(name, 0) + 1
     if call.syscall == "ioctl":
-        state.ioctls.add(call.ts + call.dur_ns)
+        state.ioctls.add(call.end)
     if call.errno is not None:
         state.failures[name] = state.failures.get(name, 0) + 1
-        state.errors.add(call.ts + call.dur_ns)
+        state.errors.add(call.end)
 
 
 def _forget_oldest_ended(state: State) -> None:
     ended = [pid for pid, tracked in state.tracked.items() if tracked.ended]
     for pid in ended[: max(0, len(ended) - ENDED_KEPT)]:
         del state.tracked[pid]
+        state.tallies.pop(pid, None)
         for table in (state.mappings, state.mappings_missing, state.channels_missing, state.cgroups):
             table.pop(pid, None)
         for key in [key for key, channel in state.channels.items() if channel.pid == pid]:
@@ -73,6 +74,10 @@ def _ended(state: State, event: ev.Process, old: Tracked | None) -> None:
 
 def _calls(state: State, event: ev.Calls) -> None:
     state.in_flight[event.source] = event.calls
+
+
+def _tallies(state: State, event: ev.Tallies) -> None:
+    state.tallies[event.pid] = event
 
 
 def _mappings(state: State, event: ev.Mappings) -> None:
@@ -171,6 +176,7 @@ _REDUCERS: dict[type, Callable[[State, Any], None]] = {
     ev.Syscall: _syscall,
     ev.Process: _process,
     ev.Calls: _calls,
+    ev.Tallies: _tallies,
     ev.Mappings: _mappings,
     ev.Channels: _channels,
     ev.Ring: _ring,

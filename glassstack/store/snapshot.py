@@ -14,7 +14,7 @@ from glassstack.model.entities import (
     Mapping,
     ProcessInfo,
 )
-from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring, Uevent
+from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring, Tallies, Uevent
 from glassstack.store.calllog import CallLog
 
 SECONDS = 60
@@ -83,6 +83,7 @@ class Snapshot:
     failures: dict[str, int] = field(default_factory=dict)  # failed calls, by call name
     rates: Rates = Rates()
     in_flight: tuple[InFlight, ...] = ()
+    tallies: tuple[Tallies, ...] = ()  # what was only counted, by process
     tracked: tuple[Tracked, ...] = ()
     process_events: tuple[Process, ...] = ()  # newest last, bounded
     mappings: dict[int, tuple[Mapping, ...]] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from glassstack.model.entities import (
     Mapping,
     ProcessInfo,
 )
-from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring, Uevent
+from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring, Tallies, Uevent
 from glassstack.model.values import Source
 from glassstack.store.calllog import CallLog
 from glassstack.store.series import Series
@@ -45,6 +45,7 @@ class State:
     jobs: Series = field(default_factory=Series)
     errors: Series = field(default_factory=Series)
     in_flight: dict[Source, tuple[InFlight, ...]] = field(default_factory=dict)
+    tallies: dict[int, Tallies] = field(default_factory=dict)
     tracked: dict[int, Tracked] = field(default_factory=dict)
     process_events: deque[Process] = field(default_factory=lambda: deque(maxlen=PROCESS_EVENTS))
     mappings: dict[int, tuple[Mapping, ...]] = field(default_factory=dict)

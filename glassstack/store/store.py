@@ -72,6 +72,7 @@ class Store:
             failures=s.failures.copy(),
             rates=Rates(*(series.last(now, started) for series in (s.ioctls, s.doorbells, s.jobs, s.errors))),
             in_flight=tuple(call for calls in s.in_flight.values() for call in calls),
+            tallies=tuple(s.tallies.values()),
             tracked=tuple(s.tracked.values()),
             process_events=tuple(s.process_events),
             mappings=s.mappings.copy(),

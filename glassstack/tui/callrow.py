@@ -49,10 +49,14 @@ def fields_line(call: Syscall) -> str:
     return " ".join(text)
 
 
+def took(call: Syscall) -> str:
+    """How long a call took."""
+    return "?" if call.dur_ns is None else units.duration(call.dur_ns)
+
+
 def call_row(columns: Table, width: int, started: int, call: Syscall, number: int) -> Row:
     """The row of a call; its key is the call's number."""
     outcome = result(call)
-    took = (units.duration(call.dur_ns), "dim")
     cells: tuple[Cell, ...] = (
         (units.clock(call.ts - started), "dim"),
         (str(call.pid), "dim"),
@@ -61,7 +65,7 @@ def call_row(columns: Table, width: int, started: int, call: Syscall, number: in
         fields_line(call),
         outcome,
         # A narrow screen has no room for the result: a failure takes the place of the duration.
-        outcome if width < WIDE and call.errno is not None else took,
+        outcome if width < WIDE and call.errno is not None else (took(call), "dim"),
     )
     return columns.row(cells, key=number, ts=call.ts, data=call)
 

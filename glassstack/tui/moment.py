@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from glassstack.format import units
 from glassstack.model.events import Syscall
 from glassstack.store.snapshot import Snapshot
+from glassstack.tui.callrow import took
 from glassstack.tui.draw import Row, fit, row
 
 WINDOW_NS = 50_000_000
@@ -37,7 +38,7 @@ def _first_call(snapshot: Snapshot, ts: int) -> int:
     while low < high:
         middle = (low + high) // 2
         call = snapshot.calls.get(middle)
-        if call is None or call.ts + call.dur_ns < ts:
+        if call is None or call.end < ts:
             low = middle + 1
         else:
             high = middle
@@ -52,13 +53,13 @@ def calls_near(snapshot: Snapshot, moment: int) -> Iterator[tuple[int, Syscall]]
             continue
         if call.ts - moment > WINDOW_NS + _SLACK:
             return
-        if call.ts <= moment + WINDOW_NS and call.ts + call.dur_ns >= moment - WINDOW_NS:
+        if call.ts <= moment + WINDOW_NS and call.end >= moment - WINDOW_NS:
             yield number, call
 
 
 def _happenings(s: Snapshot, moment: int) -> Iterator[Happening]:
     for _, call in calls_near(s, moment):
-        result = call.errno or units.duration(call.dur_ns)
+        result = call.errno or took(call)
         text = f"{call.name} pid {call.pid} {call.device.removeprefix('/dev/')} {result}"
         yield Happening(call.ts, "call", text, call.errno is not None)
     for log in s.log:

@@ -40,7 +40,7 @@ def _silences(s: Snapshot, pids: set[int]) -> dict[int, int]:
         call = s.calls.get(number)
         if call is None:
             break
-        oldest = call.ts + call.dur_ns
+        oldest = call.end
         if call.pid in pids and call.pid not in silences:
             silences[call.pid] = s.ts - oldest
             if len(silences) == len(pids):

@@ -15,7 +15,7 @@ import pytest
 from glassstack.cli import doctor
 from glassstack.cli.columns import cells
 from glassstack.cli.doctor import Style, report
-from glassstack.collectors import probe_machine, probe_terminal, probe_trace
+from glassstack.collectors import probe_bpf, probe_machine, probe_terminal, probe_trace
 from glassstack.collectors.capabilities import NEEDED, CapabilityCollector, ask
 from glassstack.collectors.probe_terminal import probe_terminal as terminal
 from glassstack.model.entities import Capability
@@ -121,10 +121,15 @@ def test_bcc_needs_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_headers_btf_and_tracefs(tmp_path: Path) -> None:
     release = os.uname().release
-    absent = probe_machine.probe_headers(tmp_path, tmp_path)
-    assert absent.remedy == f"apt-get install -y linux-headers-{release}"
+    absent = probe_bpf.probe_headers(tmp_path, tmp_path)
+    assert absent.remedy.startswith(f"apt-get install -y linux-headers-{release}, or linux-headers-")
+    (tmp_path / "5.10.0-9-amd64/build/include").mkdir(parents=True)
+    (tmp_path / "5.9.0-11-amd64/build/include").mkdir(parents=True)
+    other = probe_bpf.probe_headers(tmp_path, tmp_path)
+    assert other.ready
+    assert "compiled with those of 5.10.0-9-amd64" in other.why
     (tmp_path / release / "build").mkdir(parents=True)
-    assert probe_machine.probe_headers(tmp_path, tmp_path).ready
+    assert probe_bpf.probe_headers(tmp_path, tmp_path).ready
     assert not probe_machine.probe_btf(tmp_path).ready
     assert not probe_machine.probe_tracefs(tmp_path).ready
     (tmp_path / "kernel/tracing/events").mkdir(parents=True)

@@ -12,8 +12,11 @@ import os
 import signal
 from collections.abc import Sequence
 
-from glassstack.collectors.tracer import abi, kernel
+from glassstack.collectors.tracer import abi
 from glassstack.collectors.tracer.environ import environment
+
+# Not kernel's, which comes with python-ptrace: the BPF process must not have that (its licence).
+_libc = ctypes.CDLL(None, use_errno=True)
 
 _RESET = (
     signal.SIGINT,
@@ -140,8 +143,8 @@ def _child(
         if not os.read(hold, 1):
             os._exit(125)
         if program:
-            kernel.prctl(abi.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-            if kernel.syscall(nr_seccomp, abi.SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(fprog)) != 0:
+            _libc.prctl(abi.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            if _libc.syscall(nr_seccomp, abi.SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(fprog)) != 0:
                 raise OSError(ctypes.get_errno(), "seccomp")
         os.execve(path, list(command), environ)
     except OSError as error:
@@ -159,20 +162,21 @@ def launch_embedded(
 ) -> Held:
     """The same through the embedded device's launcher, whose words ``runner`` are.
 
+    Without a filter the launcher gets none; ``witness_fd`` -1 asks for no witness.
+
     Raises:
         LaunchError: the launcher can't be started or ended before the program began.
     """
     hold_read, hold_write = os.pipe()
     pid_read, pid_write = os.pipe()
-    filter_fd = os.memfd_create("glassstack-filter", os.MFD_CLOEXEC)
-    os.write(filter_fd, program)
-    os.lseek(filter_fd, 0, os.SEEK_SET)
-    given = {
-        "--hold-fd": hold_read,
-        "--pid-fd": pid_write,
-        "--filter-fd": filter_fd,
-        "--witness-fd": witness_fd,
-    }
+    given = {"--hold-fd": hold_read, "--pid-fd": pid_write}
+    if program:
+        filter_fd = given["--filter-fd"] = os.memfd_create("glassstack-filter", os.MFD_CLOEXEC)
+        os.write(filter_fd, program)
+        os.lseek(filter_fd, 0, os.SEEK_SET)
+    ours = list(given.values())
+    if witness_fd >= 0:
+        given["--witness-fd"] = witness_fd
     words = [*runner, *(word for option, fd in given.items() for word in (option, str(fd))), "--", *command]
     for fd in given.values():
         os.set_inheritable(fd, True)
@@ -189,7 +193,7 @@ def launch_embedded(
             f"can't start {runner[0]}: {error.strerror}", "build it: make -C kmod", 125
         ) from error
     finally:
-        for fd in (hold_read, pid_write, filter_fd):
+        for fd in ours:
             os.close(fd)
     return Held(_read_pid(pid_read, child), child, hold_write, -1)
 

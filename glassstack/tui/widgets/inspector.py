@@ -9,7 +9,7 @@ from glassstack.model.values import Missing
 from glassstack.store.snapshot import Snapshot
 from glassstack.store.stack import Layer
 from glassstack.tui import moment as moments
-from glassstack.tui.callrow import result
+from glassstack.tui.callrow import result, took
 from glassstack.tui.draw import Row, Span, blank, fit, row, rule, wrap
 from glassstack.tui.look import Look
 from glassstack.tui.widgets.lines import Line, Lines, Rows
@@ -31,7 +31,7 @@ def call_rows(call: Syscall, started: int, width: int) -> list[Row]:
     said = explain(call)
     outcome, style = result(call)
     head: tuple[Span, ...] = ((call.name, "name"), (" = ", "dim"), (outcome, style or "strong"))
-    rows = [row(*head, (f"  in {units.duration(call.dur_ns)}", "dim"))]
+    rows = [row(*head, (f"  in {took(call)}", "dim"))]
     rows += [row((line, "accent")) for line in wrap(said.text, width)]
     if said.counterpart:
         rows += pairs([("on NVIDIA", said.counterpart)], width)

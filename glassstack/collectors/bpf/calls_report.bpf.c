@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+/* How calls.bpf.c says what it saw: as a record in the ring buffer, or as one more in a count. */
+#define IOC_WRITE_BIT (1U << 30)
+#define IOC_READ_BIT (1U << 31)
+
+static __always_inline u32 argument_size(u32 request, u32 direction)
+{
+	return request & direction ? (request >> 16) & 0x3fff : 0;
+}
+
+/* What was not read before the call is read after it, whichever way the argument goes. */
+static __always_inline u32 argument_after(u32 request, struct entry *entry)
+{
+	return argument_size(request, entry ? IOC_READ_BIT : IOC_READ_BIT | IOC_WRITE_BIT);
+}
+
+static __always_inline u32 copy_user(u8 *to, u32 size, u32 room, u64 from)
+{
+	if (size > room)
+		size = room;
+	if (!size || bpf_probe_read_user(to, size, (void *)from))
+		return 0;
+	return size;
+}
+
+#if COUNT
+static __always_inline void report(u32 nr, u32 device, struct regs *r, s64 ret, struct entry *entry,
+				   u64 id)
+{
+	struct what key = {.pid = id >> 32, .nr = nr, .device = device};
+	u32 zero = 0, bucket;
+	struct tally *tally;
+	u64 took;
+
+	if (nr == NR_ioctl) {
+		struct place place = {.pid = key.pid, .fd = r->di};
+
+		key.request = r->si;
+		if (device == DEV_UNKNOWN || device == DEV_ASK)
+			asked.update(&place, &zero);
+	}
+	tally = tallies.lookup(&key);
+	if (!tally) {
+		tally = no_tally.lookup(&zero);
+		if (!tally)
+			return;
+		tallies.insert(&key, tally);
+		tally = tallies.lookup(&key);
+		if (!tally) {
+			lose();
+			return;
+		}
+	}
+	__sync_fetch_and_add(&tally->calls, 1);
+	if (ret < 0)
+		__sync_fetch_and_add(&tally->errors, 1);
+	if (!entry)
+		return;
+	took = bpf_ktime_get_ns() - entry->ts;
+	__sync_fetch_and_add(&tally->timed, 1);
+	__sync_fetch_and_add(&tally->total_ns, took);
+	if (took > tally->max_ns)
+		tally->max_ns = took;
+	bucket = bpf_log2l(took);
+	__sync_fetch_and_add(&tally->buckets[bucket & 31], 1);
+}
+#else
+static __always_inline void fill(struct call *c, u32 word, struct regs *r, s64 ret,
+				 struct entry *entry, u64 id)
+{
+	c->entered = entry ? entry->ts : 0;
+	c->left = bpf_ktime_get_ns();
+	c->ret = ret;
+	c->cgroup = bpf_get_current_cgroup_id();
+	c->pid = id >> 32;
+	c->tid = id;
+	c->word = word;
+	c->fd = r->di;
+	c->request = r->si;
+	c->arg = r->dx;
+	c->before_size = 0;
+	c->after_size = 0;
+}
+
+static __always_inline void save_arguments(struct call *c, struct regs *r)
+{
+	u64 *args = (u64 *)c->data;
+
+	args[0] = r->di;
+	args[1] = r->si;
+	args[2] = r->dx;
+	args[3] = r->r10;
+	args[4] = r->r8;
+	args[5] = r->r9;
+}
+
+static __always_inline void report_wide(u32 word, struct regs *r, s64 ret, struct entry *entry,
+					u64 id, u64 path)
+{
+	struct wide *w = ring.ringbuf_reserve(sizeof(struct wide));
+	u32 size;
+
+	if (!w) {
+		lose();
+		return;
+	}
+	fill(&w->first, word | F_WIDE, r, ret, entry, id);
+	w->gap_before = 0;
+	w->gap_after = 0;
+	if (path) {
+		save_arguments(&w->first, r);
+		s64 length = bpf_probe_read_user_str(w->before, PART, (void *)path);
+		w->first.before_size = length > 0 ? length : 0;
+		if ((word & 0xffff) == NR_openat2)
+			w->first.after_size = copy_user(w->after, 24, PART, r->dx);
+	} else {
+		size = entry ? entry->before_size : 0;
+		if (size > PART)
+			size = PART;
+		if (entry && size && !bpf_probe_read_kernel(w->before, size, entry->before))
+			w->first.before_size = size;
+		w->first.after_size =
+			copy_user(w->after, argument_after(r->si, entry), PART, r->dx);
+	}
+	ring.ringbuf_submit(w, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void report(u32 nr, u32 device, struct regs *r, s64 ret, struct entry *entry,
+				   u64 id)
+{
+	u32 word = nr | device << 16, size;
+	struct call *c;
+
+	if (nr == NR_mmap || (device >= DEV_ASK && device != DEV_OTHER))
+		word |= F_LOOK;
+	if (nr == NR_ioctl && ((u32)r->si >> 16 & 0x3fff) > SHORT && device != DEV_OTHER) {
+		report_wide(word, r, ret, entry, id, 0);
+		return;
+	}
+	c = ring.ringbuf_reserve(sizeof(struct call));
+	if (!c) {
+		lose();
+		return;
+	}
+	fill(c, word, r, ret, entry, id);
+	if (nr != NR_ioctl) {
+		save_arguments(c, r);
+	} else {
+		size = entry ? entry->before_size : 0;
+		if (size > SHORT)
+			size = SHORT;
+		if (entry && size && !bpf_probe_read_kernel(c->data, size, entry->before))
+			c->before_size = size;
+		c->after_size =
+			copy_user(c->data + SHORT, argument_after(r->si, entry), SHORT, r->dx);
+	}
+	ring.ringbuf_submit(c, BPF_RB_NO_WAKEUP);
+}
+#endif
+
+/* A process or thread was born, runs another program, has ended. */
+static __always_inline void report_life(u32 nr, u64 id, u32 parent)
+{
+#if !COUNT
+	struct regs none = {.di = parent};
+	struct call *c = ring.ringbuf_reserve(sizeof(struct call));
+
+	if (!c) {
+		lose();
+		return;
+	}
+	fill(c, nr | F_LOOK, &none, 0, NULL, id);
+	ring.ringbuf_submit(c, BPF_RB_NO_WAKEUP);
+#endif
+}

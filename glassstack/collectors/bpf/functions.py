@@ -1,0 +1,141 @@
+"""Uprobes on the functions of UMD and runtime: found in the maps of processes, counted in the kernel.
+
+A library is probed once, by its file: whoever has it mapped is seen from then
+on, and a process is told from another by its pid.
+"""
+
+import ctypes
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from glassstack.collectors.bpf.calls import stripped
+from glassstack.collectors.bpf.loading import compile_files
+from glassstack.collectors.libraries import library
+from glassstack.model.entities import Tally
+
+FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "umd": (
+        "LaunchKernel", "MemcpyHtoD", "MemcpyDtoH", "MemcpyDtoD", "MemsetD32", "CtxSynchronize",
+        "StreamSynchronize", "StreamQuery", "MemAlloc", "MemFree",
+    ),
+    "runtime": (
+        "LaunchKernel", "Memcpy", "DeviceSynchronize", "StreamSynchronize", "StreamQuery", "Malloc", "Free",
+    ),
+}  # fmt: skip
+"""What is counted, by kind of library, without the prefix."""
+_PREFIXES = {"umd": ("fcu", "cu"), "runtime": ("fcuda", "cuda")}
+_SUFFIXES = ("", "_v2")
+LAUNCHES = frozenset({"fcuLaunchKernel", "cuLaunchKernel"})
+"""The functions that every launch goes through."""
+_SLOTS = 24
+
+
+class _File(NamedTuple):
+    """A library by what makes it the same file."""
+
+    device: str
+    inode: int
+
+
+class Functions:
+    """The probes.
+
+    Args:
+        libraries: files to probe at once.
+
+    Attributes:
+        missing: why there is none, "" when there are.
+
+    Raises:
+        BpfError: the program can't be loaded.
+    """
+
+    def __init__(self, libraries: Iterable[str] = ()) -> None:
+        self.missing = "no process has a GPU library mapped"
+        self._bpf = compile_files(("uprobes.bpf.c",), {"THREADS": 16384})
+        self._slots: dict[tuple[str, str], int] = {}
+        """(kind, name) → number of its probe."""
+        self._told_lost = 0
+        self._seen: set[_File] = set()
+        for path in libraries:
+            kind = library(path)
+            if kind is not None and os.path.exists(path):
+                found = os.stat(path)
+                device = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}"
+                self._attach(_File(device, found.st_ino), kind.what, path)
+
+    def look(self, pids: Iterable[int]) -> None:
+        """Probes libraries that these processes have mapped and that are not probed yet."""
+        for pid in pids:
+            for file, kind, path in _libraries(pid):
+                if file not in self._seen:
+                    self._attach(file, kind, f"/proc/{pid}/root{path}")
+
+    def _attach(self, file: _File, kind: str, path: str) -> None:
+        self._seen.add(file)
+        if kind not in FUNCTIONS:
+            return
+        for stem in FUNCTIONS[kind]:
+            for name in (f"{prefix}{stem}{suffix}" for prefix in _PREFIXES[kind] for suffix in _SUFFIXES):
+                self._probe(kind, name, path)
+
+    def _probe(self, kind: str, name: str, path: str) -> None:
+        slot = self._slots.get((kind, name), len(self._slots))
+        if slot >= _SLOTS:
+            return
+        try:
+            self._bpf.attach_uprobe(name=path, sym=name, fn_name=f"enter_{slot}")
+            self._bpf.attach_uretprobe(name=path, sym=name, fn_name=f"leave_{slot}")
+        except Exception as error:  # bcc raises nothing more exact
+            if "could not determine address" not in str(error):
+                self.missing = f"{os.path.basename(path)}: {name} can't be probed: {error}"
+            return
+        self._slots[kind, name] = slot
+        self.missing = ""
+
+    def tallies(self) -> dict[int, list[Tally]]:
+        """What was counted, by process."""
+        names = {slot: key for key, slot in self._slots.items()}
+        found: dict[int, list[Tally]] = {}
+        for what, tally in self._bpf["tallies"].items():
+            kind, name = names[what.function]
+            found.setdefault(what.pid, []).append(
+                Tally(
+                    name,
+                    kind,
+                    tally.calls,
+                    timed=tally.timed,
+                    total_ns=tally.total_ns,
+                    max_ns=tally.max_ns,
+                    buckets=stripped(tally.buckets),
+                )
+            )
+        return found
+
+    def forget(self, pid: int) -> None:
+        """Drops what was counted of a process that has ended."""
+        table = self._bpf["tallies"]
+        for key in [key for key in table if key.pid == pid]:
+            del table[key]
+
+    def lost(self) -> int:
+        """Calls that could not be counted since this was last asked."""
+        total = int(self._bpf["lost"].sum(ctypes.c_int(0)).value)
+        new, self._told_lost = total - self._told_lost, total
+        return new
+
+
+def _libraries(pid: int) -> list[tuple[_File, str, str]]:
+    """GPU libraries mapped by a process: file, kind, path as the process sees it."""
+    found: dict[_File, tuple[str, str]] = {}
+    try:
+        with open(f"/proc/{pid}/maps", errors="surrogateescape") as maps:
+            for line in maps:
+                words = line.rstrip("\n").split(maxsplit=5)
+                kind = library(words[5]) if len(words) > 5 else None
+                if kind is not None:
+                    found[_File(words[3], int(words[4]))] = (kind.what, words[5])
+    except OSError:
+        return []
+    return [(file, kind, path) for file, (kind, path) in found.items()]

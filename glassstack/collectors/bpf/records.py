@@ -1,0 +1,150 @@
+"""Records of calls.bpf.c to events. Pure; the layout is that file's ``struct call`` and ``struct wide``."""
+
+import struct
+from collections.abc import Mapping
+
+import msgspec
+
+from glassstack.collectors.tracer.calls import fields_of, is_decoded
+from glassstack.decoders.syscalls import NUMBERS, OPENS, as_int, errno_name
+from glassstack.model.events import Event, Syscall
+from glassstack.model.values import Scalar, Source
+
+RECORD = struct.Struct("<IIQQqQIIIiIHHQ128s")
+"""Length (0: goes on from the record before), page; entered, left, return, cgroup, pid, tid, word, fd,
+request, sizes before and after, argument, data."""
+STRIDE = RECORD.size
+WORD = 8 + 40
+"""Offset of ``word`` in a record."""
+_REQUEST = WORD + 8
+ARGUMENTS = struct.Struct("<6Q")
+_DATA = STRIDE - 128
+_SHORT = 64
+_READ = 1 << 31
+_PART = STRIDE - 8
+
+WIDE, LOOK = 1 << 24, 1 << 31
+BIRTH, EXEC, EXIT = 0xFFF0, 0xFFF1, 0xFFF2
+GPU, CTL, UVM, NAMED, ASK, UNKNOWN, OTHER, MAPPED, NOT = 1, 9, 10, 16, 120, 121, 122, 123, 126
+CLOEXEC = 0x80
+
+NODES: dict[int, str] = {
+    **{GPU + index: f"/dev/fakegpu{index}" for index in range(8)},
+    CTL: "/dev/fakegpuctl",
+    UVM: "/dev/fakegpu-uvm",
+}
+"""Devices that every reader knows."""
+
+_NAMES = {nr: name for name, nr in NUMBERS["x86_64"].items()}
+
+
+class Block(msgspec.Struct, frozen=True, tag_field="kind", tag="block"):
+    """Records as the kernel wrote them. ``nodes`` are names given to devices since the last block."""
+
+    data: bytes
+    nodes: dict[int, str] = {}
+
+
+Item = Event | Block
+"""What crosses the wire: making events of records costs more than seeing the calls, so the reader does it."""
+
+encode = msgspec.msgpack.Encoder().encode
+"""list[Item] → bytes."""
+decode = msgspec.msgpack.Decoder(list[Item]).decode
+"""bytes → list[Item]; msgspec.DecodeError on anything else."""
+
+
+def count_ioctls(block: bytes, request: int) -> int:
+    """How many records of one ioctl a block holds; the number must not occur in arguments."""
+    return memoryview(block).cast("I")[_REQUEST // 4 :: STRIDE // 4].tolist().count(request)
+
+
+def wide(block: bytes | bytearray, at: int) -> tuple[bytes, bytes]:
+    """What the second and third part of the record at offset ``at`` hold."""
+    second = at + STRIDE + 8
+    third = second + STRIDE
+    return bytes(block[second : second + _PART]), bytes(block[third : third + _PART])
+
+
+def calls_of(block: bytes, nodes: Mapping[int, str]) -> list[Event]:
+    """The calls in a block; ``nodes`` names the devices."""
+    events: list[Event] = []
+    for index, record in enumerate(RECORD.iter_unpack(block)):
+        if record[0]:
+            call = _call(record, block, index * STRIDE, nodes)
+            if call is not None:
+                events.append(call)
+    return events
+
+
+def _call(
+    record: tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, bytes],
+    block: bytes,
+    at: int,
+    nodes: Mapping[int, str],
+) -> Syscall | None:
+    _, _, entered, left, ret, cgroup, pid, tid, word, fd, request, size_before, size_after, arg, data = record
+    name = _NAMES.get(word & 0xFFFF)
+    if name is None:
+        return None
+    device = nodes.get(word >> 16 & 0x7F, "")
+    raw = None
+    number: int | None = fd
+    if name == "ioctl":
+        raw = request
+        args: tuple[int, ...] = (fd, request, arg)
+        before, after = wide(block, at) if word & WIDE else (data[:_SHORT], data[_SHORT:])
+        label, fields = _ioctl(device, args, before[:size_before], after[:size_after], ret, entered != 0)
+    else:
+        args = ARGUMENTS.unpack_from(data)
+        path, how = wide(block, at) if word & WIDE else (b"", b"")
+        label, fields = fields_of(
+            name, device, args, path[: max(0, size_before - 1)], how[:size_after], b"", ret
+        )
+        number = _descriptor(name, args, ret)
+    failed = errno_name(ret) if -4095 <= ret < 0 else None
+    return Syscall(
+        entered or left,
+        Source.EBPF,
+        pid,
+        tid,
+        name,
+        device,
+        label,
+        fields,
+        ret,
+        failed,
+        left - entered if entered else None,
+        number,
+        raw,
+        cgroup,
+    )
+
+
+def _ioctl(
+    device: str, args: tuple[int, ...], before: bytes, after: bytes, ret: int, entry_seen: bool
+) -> tuple[str, dict[str, Scalar]]:
+    request = args[1]
+    if not is_decoded(device, request):
+        return fields_of("ioctl", device, args, None, b"", b"", ret)
+    if entry_seen:
+        return fields_of("ioctl", device, args, before, b"", after, ret)
+    # Only the argument after the call is known; what it said before is still there where nothing was written.
+    answer = after if request & _READ else b""
+    label, fields = fields_of("ioctl", device, args, after, b"", answer, ret)
+    if label == "CHECK_VERSION" and ret >= 0:
+        fields["version"] = "missing: the call had written over it when it was seen"
+    return label, fields
+
+
+def _descriptor(name: str, args: tuple[int, ...], ret: int) -> int | None:
+    if name in OPENS:
+        return ret if ret >= 0 else None
+    if name == "mmap":
+        return as_int(args[4])
+    return None if name in ("munmap", "close_range") else as_int(args[0])
+
+
+def name_of(number: int) -> str:
+    """The system call of that number, "" where it is none."""
+    return _NAMES.get(number, "")
