@@ -123,6 +123,18 @@ def test_an_image_that_can_not_be_written_is_one_line(tree: Path, tmp_path: Path
     assert len(str(caught.value).splitlines()) == 1
 
 
+def test_a_full_disk_is_told_in_the_packers_words(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mksquashfs").write_text("#!/bin/sh\necho FATAL ERROR: No space left on device\nexit 1\n")
+    (tmp_path / "mksquashfs").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    (tree / "large").write_bytes(bytes(1 << 20))  # more than a pipe takes
+    with pytest.raises(images.ImageError, match="mksquashfs: FATAL ERROR: No space left on device"):
+        images.image("project", [images.Root(tree)], tmp_path / "cache")
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
 def test_the_environment_of_this_test_is_among_the_images() -> None:
     paths = [root.path for root in images.python_roots()]
     assert any(Path(pytest.__file__).is_relative_to(path) for path in paths)

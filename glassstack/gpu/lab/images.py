@@ -6,6 +6,7 @@ emulated: importing textual took 50 s. An image is built once for what it holds
 """
 
 import compileall
+import contextlib
 import hashlib
 import os
 import stat
@@ -132,11 +133,10 @@ def _write(
         ) as packer:
             assert packer.stdin is not None
             assert packer.stdout is not None
-            try:
+            with contextlib.suppress(BrokenPipeError):  # it says why
                 _tar(packer.stdin, roots, files)
+            with contextlib.suppress(BrokenPipeError):
                 packer.stdin.close()
-            except BrokenPipeError:
-                pass  # it says why
             said = packer.stdout.read().decode("utf-8", "replace").strip().splitlines()
         if packer.returncode:
             raise ImageError(f"mksquashfs: {said[-1] if said else f'status {packer.returncode}'}")
