@@ -274,7 +274,7 @@ killing_spree() {
 }
 
 thrown() {
-	prints abuse --calls "$abuse" --seconds "${FAKEGPU_ABUSE_SECONDS:-120}" --seed "$1" && nothing_left
+	prints abuse --calls "$abuse" --seconds "${FAKEGPU_ABUSE_SECONDS:-60}" --seed "$1" && nothing_left
 }
 
 unload_during_work() {
