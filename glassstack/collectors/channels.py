@@ -58,13 +58,13 @@ class ChannelPoller:
         pids = sorted(self._pids())
         self._spaces.keep(pids)
         self._told &= set(pids)
-        taken: set[tuple[str, int]] = set()
+        taken: set[tuple[str, int, int]] = set()
         for pid in pids:
             events += self._of(pid, taken)
         self._ring_at = {key: at for key, at in self._ring_at.items() if key[0] in self._told}
         return events
 
-    def _of(self, pid: int, taken: set[tuple[str, int]]) -> list[Event]:
+    def _of(self, pid: int, taken: set[tuple[str, int, int]]) -> list[Event]:
         ts = time.monotonic_ns()
         try:
             try:
@@ -87,14 +87,13 @@ class ChannelPoller:
         rings = [ring for space, some in found for ring in self._moved_rings(space, some)]
         return [Channels(ts, Source.POLL, pid, channels), *rings]
 
-    def _look(self, pid: int, taken: set[tuple[str, int]]) -> list[tuple[Space, list[Channel]]]:
+    def _look(self, pid: int, taken: set[tuple[str, int, int]]) -> list[tuple[Space, list[Channel]]]:
         """Each context of a process that no other was seen with: a fork shares its parent's."""
         found = []
         for space in self._spaces.of(pid):
-            key = (space.device, space.inode)
-            if key not in taken and space.mapped(uapi.OFF_FENCE):
+            if space.identity not in taken and space.mapped(uapi.OFF_FENCE):
                 found.append((space, channels_of(space)))
-        taken.update((space.device, space.inode) for space, _ in found)
+        taken.update(space.identity for space, _ in found)
         return found
 
     def _moved_rings(self, space: Space, channels: list[Channel]) -> list[Event]:

@@ -25,6 +25,7 @@ class Space:
 
     Attributes:
         context: the driver's id where known, else the inode of the file.
+        identity: the same for a fork that shares its parent's context, where that can be told.
     """
 
     def __init__(
@@ -39,6 +40,8 @@ class Space:
         self._memory = Memory(pid, proc)
         embedded = first.path.startswith("/memfd:")
         self._file = DeviceFile(pid, first.inode, proc) if embedded else None
+        # An embedded context has a file of its own; on a real node all contexts share the node's inode.
+        self.identity = (first.device, first.inode, 0 if embedded else pid)
 
     def mapped(self, offset: int) -> Mapping | None:
         """The mapping that has this offset."""
