@@ -13,6 +13,7 @@
 
 #define ARG_MAX_SIZE 256
 #define PAYLOAD_KEPT 1024
+#define SIGNALS_NS 5000000ULL /* a WAIT hears of a signal within this */
 
 /**
  * struct wait - a WAIT that is not over, or a call that takes its time
@@ -20,6 +21,7 @@
  * @command: what it is
  * @size: of its argument
  * @due: CLOCK_MONOTONIC ns, when to look at it at the latest
+ * @look: the same, when to look for a signal that should end a WAIT
  * @arg: its argument, @before it was made
  */
 struct wait {
@@ -28,6 +30,7 @@ struct wait {
 	unsigned int command;
 	uint16_t size;
 	uint64_t due;
+	uint64_t look;
 	uint64_t arg[ARG_MAX_SIZE / 8];
 	uint8_t before[ARG_MAX_SIZE];
 };
@@ -43,10 +46,9 @@ static bool has_result(unsigned int command, int ret)
 }
 
 /*
- * False when the caller is gone. The kernel leaves a gap: a caller that a
- * signal has woken, but that has not yet left, counts as answered and still
- * makes its call again. Asking first lets it leave; what remains was seen with
- * about one in a million signals, each of them aimed at a call.
+ * False when the caller is gone. Kernels before 5.19 leave a gap: a caller that
+ * a signal has woken, but that has not yet left, counts as answered and still
+ * makes its call again. Asking first lets it leave, most of the time.
  */
 static bool answer(struct call *call, int ret)
 {
@@ -85,6 +87,7 @@ static void put_off(struct call *call, unsigned int command, const void *arg, co
 	wait->command = command;
 	wait->size = size;
 	wait->due = due;
+	wait->look = command == FAKEGPU_IOC_WAIT ? now_ns() + SIGNALS_NS : UINT64_MAX;
 	memcpy(wait->arg, arg, size);
 	memcpy(wait->before, before, size);
 	wait->next = waits;
@@ -201,6 +204,7 @@ void answer_ioctl(struct call *call)
 static bool end_wait(struct wait *wait, uint64_t now)
 {
 	struct call *call = &wait->call;
+	const struct task *task;
 	int ret;
 
 	if (!notify_still_valid(call))
@@ -212,8 +216,15 @@ static bool end_wait(struct wait *wait, uint64_t now)
 		return true;
 	}
 	ret = fgpu_wait_ready(call->context->core, (struct fakegpu_wait *)wait->arg);
-	if (ret == -EINPROGRESS)
-		return false;
+	if (ret == -EINPROGRESS) {
+		if (now < wait->look)
+			return false;
+		wait->look = now + SIGNALS_NS;
+		task = task_of(call->tid);
+		ret = task ? task_interruption(task) : 0;
+		if (!ret)
+			return false;
+	}
 	deliver(call, wait->command, wait->arg, wait->size, &ret);
 	return true;
 }
@@ -240,8 +251,8 @@ uint64_t waits_deadline(void)
 	uint64_t nearest = UINT64_MAX;
 
 	for (wait = waits; wait; wait = wait->next)
-		if (wait->due < nearest)
-			nearest = wait->due;
+		if ((wait->look < wait->due ? wait->look : wait->due) < nearest)
+			nearest = wait->look < wait->due ? wait->look : wait->due;
 	return nearest;
 }
 

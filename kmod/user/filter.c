@@ -14,6 +14,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
 #if defined(__x86_64__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
@@ -87,7 +91,15 @@ int filter_install(void)
 	struct sock_filter code[LENGTH];
 	struct sock_fprog program = {.len = build(code), .filter = code};
 
-	return install(&program, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+	int fd;
+
+	/*
+	 * Once we have a call it is not interrupted any more but by death: else a signal could
+	 * make the kernel drop an answer that it has taken, and make the call again. Since 5.19.
+	 */
+	fd = install(&program,
+		     SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+	return fd == -EINVAL ? install(&program, SECCOMP_FILTER_FLAG_NEW_LISTENER) : fd;
 }
 
 int filter_install_extra(int fd)

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "user.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,20 +26,52 @@ static bool is_alive(const struct task *task)
 	return task->tid && !fstatat(task->dir, "comm", &info, 0);
 }
 
-/* The process of the thread; from "Tgid:" of its status. */
-static pid_t read_process(int dir)
+#define STATUS_MAX 4096
+#define ERESTARTSYS 512 /* the kernel's own: restart or EINTR, as the handler was set up */
+
+static bool read_status(int dir, char text[STATUS_MAX])
 {
-	char text[1024], *line;
 	int fd = openat(dir, "status", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, STATUS_MAX - 1);
 
 	if (fd >= 0)
 		close(fd);
 	if (n < 0)
-		return 0;
+		return false;
 	text[n] = '\0';
-	line = strstr(text, "\nTgid:");
-	return line ? atoi(line + 6) : 0;
+	return true;
+}
+
+/* A number of the status; `name` with the newline before it and the colon. 0 where it is not. */
+static uint64_t status_number(const char *text, const char *name, int base)
+{
+	const char *line = strstr(text, name);
+
+	return line ? strtoull(line + strlen(name), NULL, base) : 0;
+}
+
+/* The process of the thread; 0 when it is gone. */
+static pid_t read_process(int dir)
+{
+	char text[STATUS_MAX];
+
+	return read_status(dir, text) ? (pid_t)status_number(text, "\nTgid:", 10) : 0;
+}
+
+int task_interruption(const struct task *task)
+{
+	char text[STATUS_MAX];
+	uint64_t deaf, own, shared;
+
+	if (!read_status(task->dir, text))
+		return 0;
+	deaf = status_number(text, "\nSigBlk:", 16) | status_number(text, "\nSigIgn:", 16);
+	own = status_number(text, "\nSigPnd:", 16) & ~deaf;
+	shared = status_number(text, "\nShdPnd:", 16) & ~deaf;
+	/* One that another thread may still take must not make the kernel look for it here. */
+	if (own || (shared && status_number(text, "\nThreads:", 10) == 1))
+		return -ERESTARTSYS;
+	return shared ? -EINTR : 0;
 }
 
 const struct task *task_of(pid_t tid)

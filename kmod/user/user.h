@@ -140,6 +140,8 @@ struct task {
 
 /* Good until the next call of this; NULL when it has gone. */
 const struct task *task_of(pid_t tid);
+/* What a wait should end with because of a signal: 0 = there is none, -EINTR, -ERESTARTSYS. */
+int task_interruption(const struct task *task);
 bool task_stat_fd(const struct task *task, int fd, struct stat *info);
 
 /* node.c, paths.c */

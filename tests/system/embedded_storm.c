@@ -4,11 +4,13 @@
  * happen once, so that handles and seqnos stay exact. Static and without any
  * library call for the device, as the least a program can be. Prints how many
  * calls and signals there were; exits with 1 and a reason when one went wrong.
+ * Arguments: microseconds between signals (100), rounds of five calls (460).
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -72,10 +74,12 @@ static int one_round(__u32 channel, int round)
 		       : 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = count, .sa_flags = SA_RESTART};
-	struct itimerval storm = {{0, 100}, {0, 100}};
+	long pause = argc > 1 ? strtol(argv[1], NULL, 10) : 100;
+	int rounds = argc > 2 ? atoi(argv[2]) : ROUNDS;
+	struct itimerval storm = {{0, pause}, {0, pause}};
 	struct fakegpu_channel_create create = {0};
 	int round;
 
@@ -84,7 +88,7 @@ int main(void)
 		return fail("open", 0);
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &storm, NULL);
-	for (round = 1; round <= ROUNDS; round++)
+	for (round = 1; round <= rounds; round++)
 		if (one_round(create.handle, round))
 			return 1;
 	memset(&storm, 0, sizeof(storm));
