@@ -51,6 +51,8 @@ class Stops:
         self._unborn: dict[int, Process] = {}
         self.never_ran: int | None = None
         """What the launcher ended with (negative: a signal) when it could not exec the program."""
+        self._told_first: set[int] = set()
+        """Children whose first stop came before their parent's report of them."""
         self._unwanted: set[int] = set()
         self._early_ends: dict[int, int] = {}
         self._leaving: dict[int, Process] = {}
@@ -139,7 +141,9 @@ class Stops:
     def _gave_birth(self, tid: int, event: int, now: int) -> None:
         child = kernel.event_message(tid)
         parent = self.threads.get(tid)
-        if child and child not in self.threads and child not in self._unwanted:
+        if child in self._told_first:
+            self._told_first.discard(child)  # it may even be gone again
+        elif child:
             self._born(child, parent.process if parent else None, event == kernel.EVENT_CLONE, now)
         self.resume(tid)
 
@@ -165,6 +169,7 @@ class Stops:
             kernel.ptrace(abi.PTRACE_LISTEN, tid, 0, 0)
             return
         if tid not in self.threads and tid not in self._unborn and tid not in self._unwanted:
+            self._told_first.add(tid)
             self._born(tid, None, False, now)
         if tid in self._unwanted:
             self._unwanted.discard(tid)
