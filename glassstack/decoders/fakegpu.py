@@ -133,6 +133,19 @@ IOCTLS: tuple[Ioctl, ...] = (
         "NV_ESC_RM_CONTROL queries GPU_GET_PIDS and GPU_GET_PID_INFO",
     ),
     Ioctl(
+        0x0D, "FENCE_EVENTFD", _W, "fence_eventfd",
+        "Has a fence raise an eventfd(2) once, so that an event loop can wait for it.",
+        "NV_ESC_ALLOC_OS_EVENT with NV01_EVENT_OS_EVENT; in DRM, DRM_IOCTL_SYNCOBJ_EVENTFD",
+        {
+            **_NO_CHANNEL,
+            "EBADF": "no such descriptor",
+            "EINVAL": "the descriptor is not of an eventfd, an unknown flag, or non-zero padding",
+            "EAGAIN": "1,024 eventfds of the context wait already",
+            "EPERM": "the embedded device may not take the descriptor out of the process (ptrace permission)",
+            "ENOTSUP": "the embedded device has no pidfd_getfd(2) or no AIO here",
+        },
+    ),
+    Ioctl(
         0x40, "UVM_INIT", _W, "uvm_init",
         "Announces the process to the memory manager, a driver of its own behind its own node.",
         "UVM_INITIALIZE on /dev/nvidia-uvm",

@@ -20,6 +20,7 @@ OFF_RING = 0x100000
 RING_STRIDE = 0x100000
 OFF_BUFFER = 0x10000000
 OFF_END = 0x1000000000
+MAPS_CONTEXTS = 1 << 27
 MAX_CHANNELS = 32
 SUBMIT_MAX = 65536
 PROCESSES_MAX = 3
@@ -114,6 +115,7 @@ STRUCTS: dict[str, tuple[Field, ...]] = {
         *_f("now_ns", "Q", "out"),
         Field("entries", "192s", "out"),
     ),
+    "fence_eventfd": (*_f("channel", "I"), _FLAGS, *_f("seqno", "Q"), *_f("fd", "i"), _PAD),
     "uvm_init": (_FLAGS, _PAD),
     "packet": _HEAD,
     "packet_fill": (*_HEAD, *_f("handle value", "I"), *_f("offset length", "Q")),

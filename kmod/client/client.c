@@ -26,7 +26,7 @@ static const struct option options[] = {
 };
 
 static const struct check *const tables[] = {
-	checks_context, checks_job, checks_ring, checks_poison, checks_refuse,
+	checks_context, checks_job, checks_ring, checks_poison, checks_refuse, checks_eventfd,
 };
 #define TABLES (sizeof(tables) / sizeof(*tables))
 

@@ -32,7 +32,7 @@ struct check {
 };
 
 extern const struct check checks_context[], checks_job[], checks_ring[], checks_poison[],
-	checks_refuse[];
+	checks_refuse[], checks_eventfd[];
 
 extern unsigned int device_index; /* --device */
 

@@ -271,6 +271,19 @@ int fgpu_call_processes(struct fgpu_context *context, void *arg, const void *pay
 	return 0;
 }
 
+int fgpu_call_fence_eventfd(struct fgpu_context *context, void *arg, const void *payload)
+{
+	const struct fakegpu_fence_eventfd *bind = arg;
+	const struct fgpu_eventfd *found = payload;
+	struct fgpu_channel *channel = fgpu_channel_get(context, bind->channel);
+
+	if (!channel)
+		return -ENOENT;
+	if (!found)
+		return -EBADF;
+	return found->error ? found->error : fgpu_eventfd_bind(channel, bind->seqno, found->object);
+}
+
 int fgpu_call_uvm_init(struct fgpu_context *context, void *arg, const void *payload)
 {
 	(void)context;

@@ -65,6 +65,7 @@ int fgpu_channel_create(struct fgpu_context *context, uint32_t ring_size, uint32
 	fgpu_list_init(&channel->sharer.link);
 	fgpu_list_init(&channel->ring_link);
 	fgpu_list_init(&channel->queue);
+	fgpu_list_init(&channel->bindings);
 	error = ring_size ? map_ring(channel, ring_size) : 0;
 	if (error)
 		goto free;
@@ -89,6 +90,7 @@ void fgpu_channel_stop(struct fgpu_channel *channel)
 
 	fgpu_engine_forget(channel);
 	fgpu_submit_drop_all(channel);
+	fgpu_eventfd_signal(channel, UINT64_MAX);
 	channel->job.active = false;
 	channel->loaded = false;
 	channel->delay_left = 0;

@@ -158,7 +158,7 @@ void fgpu_context_poison(struct fgpu_context *context, struct fgpu_channel *chan
 	for (i = 0; i < FAKEGPU_MAX_CHANNELS; i++) {
 		if (!context->channels[i])
 			continue;
-		fgpu_channel_stop(context->channels[i]);
 		fgpu_fence_error(context->channels[i], trouble->xid);
+		fgpu_channel_stop(context->channels[i]);
 	}
 }

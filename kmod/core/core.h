@@ -63,6 +63,17 @@ struct fgpu_event {
 	const char *text;
 };
 
+/**
+ * struct fgpu_eventfd - what the driver found behind FENCE_EVENTFD's descriptor
+ * @error: 0, or the -errno of looking
+ * @object: its reference to the eventfd; the core's once the call returns 0,
+ *          until it hands it to fgpu_port_eventfd_end()
+ */
+struct fgpu_eventfd {
+	int error;
+	void *object;
+};
+
 struct fgpu_device *fgpu_device_create(const struct fgpu_config *config, void *driver_data);
 void fgpu_device_destroy(struct fgpu_device *device); /* no context may be open */
 void *fgpu_device_driver_data(struct fgpu_device *device);
@@ -81,13 +92,14 @@ uint32_t fgpu_context_id(const struct fgpu_context *context);
  *     it in.
  *  2. fgpu_ioctl_payload(): whether more must be copied in (SUBMIT's packets):
  *     0 or bytes, and where from; -errno when the argument is bad already.
+ *     FENCE_EVENTFD's payload is a struct fgpu_eventfd, which the driver makes.
  *  3. fgpu_ioctl(): runs it. 0 or -errno; the driver copies `arg` out on 0,
  *     and also on -EINVAL of CHECK_VERSION and on -ETIME. -EINPROGRESS, from
  *     WAIT only: not yet; ask again with fgpu_wait_ready() at each engine step
  *     and at the deadline.
  *
- * fgpu_ioctl_undo() takes back what a successful ALLOC, CHANNEL_CREATE or
- * SUBMIT did when its answer could not be delivered (the caller was
+ * fgpu_ioctl_undo() takes back what a successful ALLOC, CHANNEL_CREATE, SUBMIT
+ * or FENCE_EVENTFD did when its answer could not be delivered (the caller was
  * interrupted and will call again). The driver must hold fgpu_device_lock()
  * across fgpu_ioctl_locked() and the answer, so that the engine has not
  * touched it yet. FREE and CHANNEL_DESTROY can't be taken back: for them

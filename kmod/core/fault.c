@@ -95,10 +95,27 @@ enum fgpu_result fgpu_fault_job(struct fgpu_channel *channel)
 	return result;
 }
 
+/* Nothing is signalled any more, and a WAIT returns ENODEV. */
+static void end_bindings(struct fgpu_device *device)
+{
+	struct fgpu_context *context;
+	struct fgpu_list *at;
+	uint32_t i;
+
+	fgpu_list_for_each(at, &device->contexts)
+	{
+		context = fgpu_entry(at, struct fgpu_context, link);
+		for (i = 0; i < FAKEGPU_MAX_CHANNELS; i++)
+			if (context->channels[i])
+				fgpu_eventfd_signal(context->channels[i], UINT64_MAX);
+	}
+}
+
 /* The device no longer answers. */
 void fgpu_fault_off_bus(struct fgpu_device *device)
 {
 	fgpu_store(&device->lost, true);
+	end_bindings(device);
 	fgpu_log_xid(device, NULL, NULL, FGPU_XID_OFF_BUS, fgpu_xid_text(FGPU_XID_OFF_BUS));
 	fgpu_port_kick(device); /* waits in progress end with ENODEV */
 }

@@ -48,6 +48,7 @@ void fgpu_fence_complete(struct fgpu_channel *channel, uint32_t status)
 		channel->signalled = channel->timeline;
 		fgpu_store_release(&channel->slot->seqno, channel->signalled);
 		fgpu_event(device, FGPU_EVENT_FENCE, channel, channel->signalled, 0);
+		fgpu_eventfd_signal(channel, channel->signalled);
 	}
 	job->active = false;
 	fgpu_event(device, FGPU_EVENT_JOB_DONE, channel, job->seqno, status);

@@ -20,6 +20,7 @@
 #define FGPU_PROGRAM_NAME 32
 
 #define FGPU_QUEUE_MAX 1024	/* SUBMIT jobs a context may have waiting */
+#define FGPU_BINDINGS_MAX 1024	/* eventfds a context may have bound */
 #define FGPU_CHUNK 65536	/* bytes moved before the budget is looked at */
 #define FGPU_VECADD_CHUNK 2048	/* elements, likewise */
 #define FGPU_STEP_COST 30000	/* what one engine step may spend; a unit is about 1 ns */
@@ -169,6 +170,7 @@ struct fgpu_context {
 
 	struct fgpu_handles handles;
 	struct fgpu_list buffers;
+	uint32_t bindings;	 /* eventfds bound to its fences */
 	struct fgpu_list *place; /* where the next buffer is tried: after this one */
 	uint32_t buffer_count;
 	uint64_t bytes;
@@ -241,8 +243,9 @@ struct fgpu_channel {
 
 	/* what it is doing */
 	struct fgpu_job job;
-	bool loaded;	   /* @packet is under way */
-	uint64_t progress; /* bytes, elements, or 1 once a DELAY has begun */
+	struct fgpu_list bindings; /* eventfds that wait for it */
+	bool loaded;		   /* @packet is under way */
+	uint64_t progress;	   /* bytes, elements, or 1 once a DELAY has begun */
 	uint64_t delay_left;
 	union fgpu_any_packet packet;
 };
@@ -291,6 +294,11 @@ enum fgpu_result fgpu_submit_fetch(struct fgpu_channel *channel);
 void fgpu_submit_advance(struct fgpu_channel *channel);
 void fgpu_submit_pop(struct fgpu_channel *channel);
 void fgpu_submit_drop_all(struct fgpu_channel *channel);
+
+/* eventfd.c */
+int fgpu_eventfd_bind(struct fgpu_channel *channel, uint64_t seqno, void *eventfd);
+void fgpu_eventfd_signal(struct fgpu_channel *channel, uint64_t seqno);
+void fgpu_eventfd_undo(struct fgpu_channel *channel, uint64_t seqno);
 
 /* packet.c */
 const char *fgpu_packet_head_error(const struct fakegpu_packet *head); /* NULL: well-formed */
@@ -347,6 +355,7 @@ int fgpu_call_wait(struct fgpu_context *context, void *arg, const void *payload)
 int fgpu_call_ctx_info(struct fgpu_context *context, void *arg, const void *payload);
 int fgpu_call_usage(struct fgpu_context *context, void *arg, const void *payload);
 int fgpu_call_processes(struct fgpu_context *context, void *arg, const void *payload);
+int fgpu_call_fence_eventfd(struct fgpu_context *context, void *arg, const void *payload);
 int fgpu_call_uvm_init(struct fgpu_context *context, void *arg, const void *payload);
 
 #endif

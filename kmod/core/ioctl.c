@@ -125,6 +125,13 @@ static int check_processes(const void *arg)
 	return zero(((const struct fakegpu_processes *)arg)->flags);
 }
 
+static int check_fence_eventfd(const void *arg)
+{
+	const struct fakegpu_fence_eventfd *bind = arg;
+
+	return zero(bind->flags | bind->pad);
+}
+
 static int check_uvm_init(const void *arg)
 {
 	const struct fakegpu_uvm_init *init = arg;
@@ -158,6 +165,8 @@ static const struct call calls[] = {
 	{FAKEGPU_IOC_CTX_INFO, ON_GPU, true, check_ctx_info, fgpu_call_ctx_info, NULL},
 	{FAKEGPU_IOC_USAGE, ON_GPU, true, check_usage, fgpu_call_usage, NULL},
 	{FAKEGPU_IOC_PROCESSES, ON_GPU, true, check_processes, fgpu_call_processes, NULL},
+	{FAKEGPU_IOC_FENCE_EVENTFD, ON_GPU, false, check_fence_eventfd, fgpu_call_fence_eventfd,
+	 NULL},
 	{FAKEGPU_IOC_UVM_INIT, ON_UVM, true, check_uvm_init, fgpu_call_uvm_init, NULL},
 };
 
@@ -247,6 +256,7 @@ int fgpu_wait_ready(struct fgpu_context *context, struct fakegpu_wait *arg)
 
 void fgpu_ioctl_undo_locked(struct fgpu_context *context, unsigned int command, const void *arg)
 {
+	const struct fakegpu_fence_eventfd *bind = arg;
 	const struct fakegpu_submit *submit = arg;
 	struct fgpu_channel *channel;
 	struct fgpu_buffer *buffer;
@@ -269,6 +279,11 @@ void fgpu_ioctl_undo_locked(struct fgpu_context *context, unsigned int command, 
 		channel = fgpu_channel_get(context, submit->channel);
 		if (channel)
 			fgpu_submit_undo(channel, submit->seqno);
+		break;
+	case FAKEGPU_IOC_FENCE_EVENTFD:
+		channel = fgpu_channel_get(context, bind->channel);
+		if (channel)
+			fgpu_eventfd_undo(channel, bind->seqno);
 		break;
 	}
 }

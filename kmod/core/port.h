@@ -43,6 +43,9 @@ void fgpu_port_backing_put(void *backing, uint64_t offset, uint64_t length);
 /* Something worth a tracepoint happened; called with the device locked. */
 void fgpu_port_event(struct fgpu_device *device, const struct fgpu_event *event);
 
+/* Adds 1 to an eventfd if so asked, without waiting, and lets go of it; with the device locked. */
+void fgpu_port_eventfd_end(void *eventfd, bool signal);
+
 /* There is work for the engine; called with the device locked. */
 void fgpu_port_kick(struct fgpu_device *device);
 

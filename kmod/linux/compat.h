@@ -3,6 +3,7 @@
 #ifndef FAKEGPU_COMPAT_H
 #define FAKEGPU_COMPAT_H
 
+#include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/shmem_fs.h>
 #include <linux/version.h>
@@ -24,13 +25,23 @@ static inline void vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
 }
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+#define fakegpu_eventfd_signal(eventfd) eventfd_signal(eventfd, 1)
+#else
+#define fakegpu_eventfd_signal(eventfd) eventfd_signal(eventfd)
+#endif
+
 /* A file that only lends its address space: of no size, with no flags (a structure in 7.x). */
 #ifndef EMPTY_VMA_FLAGS
 #define EMPTY_VMA_FLAGS 0UL
 #endif
 typedef struct file *fakegpu_old_setup(const char *name, loff_t size, unsigned long flags);
+#ifdef __CHECKER__ /* sparse trips over a structure in a _Generic */
+#define FAKEGPU_NO_FLAGS EMPTY_VMA_FLAGS
+#else
 #define FAKEGPU_NO_FLAGS                                                                           \
 	_Generic(&shmem_file_setup, fakegpu_old_setup * : 0UL, default : EMPTY_VMA_FLAGS)
+#endif
 
 static inline struct file *fakegpu_empty_file(const char *name)
 {

@@ -3,6 +3,7 @@
  * ioctl: copy in, let the core do it, copy out. Memory of the program is
  * touched with no lock held, so that it may be as slow as it likes to be.
  */
+#include <linux/eventfd.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -28,6 +29,7 @@ struct request {
 		struct fakegpu_check_version check_version;
 		struct fakegpu_submit submit;
 		struct fakegpu_wait wait;
+		struct fakegpu_fence_eventfd fence_eventfd;
 		u64 words[32];
 	} arg;
 	void *payload;
@@ -117,6 +119,18 @@ static long wait_for_fence(struct fakegpu_file *file, struct request *request)
 	return ret;
 }
 
+/* The descriptor is the caller's only now: later it may name another file. */
+static long bind_eventfd(struct fakegpu_file *file, struct request *request)
+{
+	struct eventfd_ctx *eventfd = eventfd_ctx_fdget(request->arg.fence_eventfd.fd);
+	struct fgpu_eventfd found = {.error = PTR_ERR_OR_ZERO(eventfd), .object = eventfd};
+	long ret = fgpu_ioctl(file->core, request->command, &request->arg, &found);
+
+	if (ret && !found.error)
+		eventfd_ctx_put(eventfd);
+	return ret;
+}
+
 /* The firmware does not answer: the call takes as long as that does. A kill ends it. */
 static long run_late(struct fakegpu_file *file, struct request *request, u64 late)
 {
@@ -148,6 +162,8 @@ long fakegpu_file_ioctl(struct file *filp, unsigned int command, unsigned long a
 		ret = run_late(file, &request, late);
 	else if (command == FAKEGPU_IOC_WAIT)
 		ret = wait_for_fence(file, &request);
+	else if (command == FAKEGPU_IOC_FENCE_EVENTFD)
+		ret = bind_eventfd(file, &request);
 	else
 		ret = run(file, &request);
 	kvfree(request.payload);

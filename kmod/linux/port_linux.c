@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
+#include "compat.h"
 #include "driver.h"
 
 #define CREATE_TRACE_POINTS
@@ -112,6 +113,13 @@ void fgpu_port_event(struct fgpu_device *device, const struct fgpu_event *event)
 	default:
 		break;
 	}
+}
+
+void fgpu_port_eventfd_end(void *eventfd, bool signal)
+{
+	if (signal)
+		fakegpu_eventfd_signal(eventfd);
+	eventfd_ctx_put(eventfd);
 }
 
 /* Also when waits must look again: a channel is gone, the device is. */

@@ -15,11 +15,6 @@
 
 #define AROUND 64 /* pages a fault brings at most */
 
-static struct address_space *mapping_of(const struct fakegpu_file *file)
-{
-	return file->space->f_mapping;
-}
-
 /*
  * The nodes' inodes are shared by all who open them, or made twice. Mappings
  * of one context alone can be undone only if it has an address space alone.
@@ -63,6 +58,22 @@ void *fgpu_port_backing_get(void *backing, uint64_t offset, uint64_t length)
 	return memory;
 }
 
+/*
+ * In /proc/PID/maps all contexts of a node look alike: the file is the node's.
+ * So a mapping's offset, as the kernel keeps it, has the context's id above the
+ * space's own bits, as many as leave it a positive loff_t.
+ */
+static unsigned long first_page(const struct fakegpu_file *file)
+{
+	return (file->id % FAKEGPU_MAPS_CONTEXTS) * (FAKEGPU_OFF_END >> PAGE_SHIFT);
+}
+
+static void unmap(struct fakegpu_file *file, loff_t offset, loff_t length)
+{
+	offset += (loff_t)first_page(file) << PAGE_SHIFT;
+	unmap_mapping_range(file->space->f_mapping, offset, length, 1);
+}
+
 /* A program that still has it mapped gets SIGBUS from its next touch on. */
 void fgpu_port_backing_put(void *backing, uint64_t offset, uint64_t length)
 {
@@ -71,7 +82,7 @@ void fgpu_port_backing_put(void *backing, uint64_t offset, uint64_t length)
 
 	down_write(&file->space_lock);
 	memory = mtree_erase(&file->objects, offset >> PAGE_SHIFT);
-	unmap_mapping_range(mapping_of(file), offset, length, 1);
+	unmap(file, offset, length);
 	up_write(&file->space_lock);
 	vfree(memory);
 }
@@ -86,7 +97,7 @@ void fakegpu_space_trap(struct fakegpu_file *file)
 		return;
 	down_write(&file->space_lock);
 	WRITE_ONCE(file->bell_mapped, false);
-	unmap_mapping_range(mapping_of(file), FAKEGPU_OFF_DOORBELL, FAKEGPU_PAGE, 1);
+	unmap(file, FAKEGPU_OFF_DOORBELL, FAKEGPU_PAGE);
 	up_write(&file->space_lock);
 }
 
@@ -110,7 +121,8 @@ static vm_fault_t insert(struct vm_fault *vmf, void *memory, unsigned long pages
 static vm_fault_t space_fault(struct vm_fault *vmf)
 {
 	struct fakegpu_file *file = vmf->vma->vm_private_data;
-	MA_STATE(mas, &file->objects, vmf->pgoff, vmf->pgoff);
+	unsigned long page = vmf->pgoff - first_page(file);
+	MA_STATE(mas, &file->objects, page, page);
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 	void *memory;
 
@@ -119,9 +131,8 @@ static vm_fault_t space_fault(struct vm_fault *vmf)
 	memory = mas_walk(&mas);
 	mas_unlock(&mas);
 	if (memory)
-		ret = insert(vmf, memory + (vmf->pgoff - mas.index) * PAGE_SIZE,
-			     mas.last - vmf->pgoff + 1);
-	if (memory && vmf->pgoff == FAKEGPU_OFF_DOORBELL >> PAGE_SHIFT) {
+		ret = insert(vmf, memory + (page - mas.index) * PAGE_SIZE, mas.last - page + 1);
+	if (memory && page == FAKEGPU_OFF_DOORBELL >> PAGE_SHIFT) {
 		WRITE_ONCE(file->bell_mapped, true);
 		fakegpu_engine_kick(file->gpu);
 	}
@@ -142,6 +153,7 @@ int fakegpu_space_mmap(struct file *filp, struct vm_area_struct *vma)
 	if (!file->space)
 		return -ENODEV;
 	vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_pgoff += first_page(file);
 	vma->vm_private_data = file;
 	vma->vm_ops = &space_vm_ops;
 	return 0;

@@ -44,6 +44,11 @@
 #define FAKEGPU_OFF_BUFFER 0x10000000ULL
 #define FAKEGPU_OFF_END 0x1000000000ULL
 
+/* There all contexts of a node of the kernel module have the node's inode: the
+ * offset is FAKEGPU_OFF_END times the context's id (modulo FAKEGPU_MAPS_CONTEXTS)
+ * above the one that mmap(2) was given. The embedded device's have inodes of their own. */
+#define FAKEGPU_MAPS_CONTEXTS (1U << 27)
+
 #define FAKEGPU_MAX_CHANNELS 32
 #define FAKEGPU_RING_MIN 4096
 #define FAKEGPU_RING_MAX FAKEGPU_RING_STRIDE
@@ -305,6 +310,27 @@ struct fakegpu_processes {
 };
 
 /**
+ * struct fakegpu_fence_eventfd - have a fence signal an eventfd(2) (FENCE_EVENTFD)
+ * @channel: in, handle
+ * @flags: in, must be 0
+ * @seqno: in, the eventfd's counter is raised by 1 when the timeline has reached it
+ * @fd: in, the eventfd; may be closed afterwards
+ * @pad: in, must be 0
+ *
+ * Raised exactly once, as soon as a WAIT for @seqno would not block any more:
+ * when it is reached (at once if it is already), or when it will not be, for
+ * the context is poisoned or closed, the channel destroyed, the device gone.
+ * WAIT with a deadline of 0 tells which.
+ */
+struct fakegpu_fence_eventfd {
+	__u32 channel;
+	__u32 flags;
+	__u64 seqno;
+	__s32 fd;
+	__u32 pad;
+};
+
+/**
  * struct fakegpu_uvm_init - announce a process to the memory manager (UVM_INIT)
  * @flags: in, must be 0
  * @pad: in, must be 0
@@ -329,6 +355,7 @@ struct fakegpu_uvm_init {
 #define FAKEGPU_IOC_CTX_INFO _IOWR(FAKEGPU_IOC_TYPE, 0x0a, struct fakegpu_ctx_info)
 #define FAKEGPU_IOC_USAGE _IOWR(FAKEGPU_IOC_TYPE, 0x0b, struct fakegpu_usage)
 #define FAKEGPU_IOC_PROCESSES _IOWR(FAKEGPU_IOC_TYPE, 0x0c, struct fakegpu_processes)
+#define FAKEGPU_IOC_FENCE_EVENTFD _IOW(FAKEGPU_IOC_TYPE, 0x0d, struct fakegpu_fence_eventfd)
 #define FAKEGPU_IOC_UVM_INIT _IOW(FAKEGPU_IOC_TYPE, 0x40, struct fakegpu_uvm_init)
 
 /* Packets: what a ring or a SUBMIT holds. */

@@ -40,6 +40,8 @@ static struct wait *waits;
 /* Whether the argument goes back to the program. */
 static bool has_result(unsigned int command, int ret)
 {
+	if (!(_IOC_DIR(command) & _IOC_READ))
+		return false;
 	if (!ret || ret == -ETIME)
 		return true;
 	return command == FAKEGPU_IOC_CHECK_VERSION && ret == -EINVAL;
@@ -111,8 +113,9 @@ static bool answer_first(struct call *call, unsigned int command, void *arg)
 	return true;
 }
 
-static void perform(struct call *call, unsigned int command, void *arg, uint16_t size,
-		    const void *payload)
+/* Returns what the core said, whether or not it could be told. */
+static int perform(struct call *call, unsigned int command, void *arg, uint16_t size,
+		   const void *payload)
 {
 	struct context *context = call->context;
 	uint8_t before[ARG_MAX_SIZE];
@@ -124,7 +127,7 @@ static void perform(struct call *call, unsigned int command, void *arg, uint16_t
 	fgpu_device_lock(context->device);
 	if (answer_first(call, command, arg)) {
 		fgpu_device_unlock(context->device);
-		return;
+		return 0;
 	}
 	ret = fgpu_ioctl_locked(context->core, command, arg, payload);
 	done = ret;
@@ -140,6 +143,17 @@ static void perform(struct call *call, unsigned int command, void *arg, uint16_t
 	if (ret == -EINPROGRESS)
 		put_off(call, command, arg, before, size,
 			((struct fakegpu_wait *)arg)->deadline_ns);
+	return done;
+}
+
+/* FENCE_EVENTFD: our descriptor stays with the core if that takes it. */
+static void bind_eventfd(struct call *call, void *arg, uint16_t size)
+{
+	int fd = eventfd_find(call, ((const struct fakegpu_fence_eventfd *)arg)->fd);
+	struct fgpu_eventfd found = {.error = fd < 0 ? fd : 0, .object = (void *)(intptr_t)fd};
+
+	if (perform(call, FAKEGPU_IOC_FENCE_EVENTFD, arg, size, &found) && fd >= 0)
+		close(fd);
 }
 
 /* SUBMIT's packets; false and *error when they can't be had. */
@@ -197,7 +211,10 @@ void answer_ioctl(struct call *call)
 		put_off(call, command, arg, arg, (uint16_t)size, now_ns() + late);
 		return;
 	}
-	perform(call, command, arg, (uint16_t)size, payload);
+	if (command == FAKEGPU_IOC_FENCE_EVENTFD)
+		bind_eventfd(call, arg, (uint16_t)size);
+	else
+		perform(call, command, arg, (uint16_t)size, payload);
 }
 
 /* Answers what is over; false when it is not. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Memory of programs. Where the kernel refuses (Yama lets only an ancestor
- * in), the program's launcher, which is one, opens /proc/PID/mem for us.
+ * in), the program's launcher, which is one, opens /proc/PID/mem for us. It
+ * lends a descriptor of the program in the same way.
  */
 #define _GNU_SOURCE
 #include "user.h"
@@ -22,14 +23,20 @@ static struct {
 	int fd;
 } cache[CACHED];
 
-static int ask_broker(int broker, pid_t pid)
+/* A descriptor, or -errno. */
+static int ask_broker(int broker, struct loan loan)
 {
-	int32_t reply;
+	int32_t error = EPERM;
 	int fd = -1;
 
-	if (send(broker, &pid, sizeof(pid), MSG_NOSIGNAL) == sizeof(pid))
-		receive_fd(broker, &reply, sizeof(reply), &fd);
-	return fd;
+	if (send(broker, &loan, sizeof(loan), MSG_NOSIGNAL) == sizeof(loan))
+		receive_fd(broker, &error, sizeof(error), &fd);
+	return fd < 0 ? -error : fd;
+}
+
+int memory_descriptor(const struct listener *listener, pid_t pid, int fd)
+{
+	return listener->broker < 0 ? -EPERM : ask_broker(listener->broker, (struct loan){pid, fd});
 }
 
 static int borrowed(const struct listener *listener, pid_t pid, bool again)
@@ -42,7 +49,7 @@ static int borrowed(const struct listener *listener, pid_t pid, bool again)
 		return -1;
 	if (cache[slot].pid)
 		close(cache[slot].fd);
-	cache[slot].fd = ask_broker(listener->broker, pid);
+	cache[slot].fd = ask_broker(listener->broker, (struct loan){pid, LOAN_MEMORY});
 	cache[slot].pid = cache[slot].fd < 0 ? 0 : pid;
 	return cache[slot].fd;
 }

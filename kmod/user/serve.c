@@ -202,20 +202,27 @@ static int pass_status_on(void)
 	return 128 + number;
 }
 
-/* Opens a descendant's memory for the device that answers it. */
-static bool lend(int broker)
+static int open_memory(pid_t pid)
 {
 	char path[64];
-	pid_t pid;
-	int32_t error = 0;
 	int fd;
 
-	if (recv(broker, &pid, sizeof(pid), 0) != sizeof(pid))
-		return false;
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		error = errno;
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens a descendant's memory, or duplicates a descriptor of it, for the device that answers it. */
+static bool lend(int broker)
+{
+	struct loan loan;
+	int32_t error;
+	int fd;
+
+	if (recv(broker, &loan, sizeof(loan), 0) != sizeof(loan))
+		return false;
+	fd = loan.fd == LOAN_MEMORY ? open_memory(loan.pid) : descriptor_of(loan.pid, loan.fd);
+	error = fd < 0 ? -fd : 0;
 	send_fd(broker, &error, sizeof(error), fd);
 	if (fd >= 0)
 		close(fd);

@@ -124,6 +124,26 @@ bool memory_write(const struct listener *listener, pid_t tid, uint64_t to, const
 int memory_read_path(const struct listener *listener, pid_t tid, uint64_t from,
 		     char path[FGPU_PATH_MAX]);
 
+#define LOAN_MEMORY -1
+
+/**
+ * struct loan - what a device asks a program's launcher for
+ * @pid: the program
+ * @fd: a descriptor of it, or LOAN_MEMORY
+ */
+struct loan {
+	int32_t pid;
+	int32_t fd;
+};
+
+int memory_descriptor(const struct listener *listener, pid_t pid, int fd); /* or -errno */
+
+/* eventfd.c: a descriptor of ours for one of a program, or -errno */
+
+struct call;
+int descriptor_of(pid_t pid, int fd);
+int eventfd_find(const struct call *call, int number); /* must be an eventfd */
+
 /* task.c */
 
 /**

@@ -24,6 +24,8 @@ struct player {
 	struct program *programs[PROGRAMS];
 	struct script script;
 	uint64_t seqno;
+	struct fake_eventfd eventfd;
+	uint64_t bound;
 };
 
 void fail(const char *file, int line, const char *format, ...)
@@ -92,6 +94,7 @@ static const unsigned int commands[] = {
 	FAKEGPU_IOC_WAIT,
 	FAKEGPU_IOC_CTX_INFO,
 	FAKEGPU_IOC_UVM_INIT,
+	FAKEGPU_IOC_FENCE_EVENTFD,
 	FAKEGPU_IOC_USAGE,
 	FAKEGPU_IOC_PROCESSES,
 };
@@ -103,6 +106,7 @@ static void play_ioctl(struct player *player, bool undo)
 	struct program *program = program_of(player, byte(script));
 	unsigned int command = commands[byte(script) % (sizeof(commands) / sizeof(commands[0]))];
 	uint64_t arg[sizeof(struct fakegpu_processes) / 8] = {0}, pointer;
+	struct fgpu_eventfd eventfd = {.object = &player->eventfd};
 	void *payload = NULL;
 	int size, length, error;
 
@@ -119,7 +123,9 @@ static void play_ioctl(struct player *player, bool undo)
 	}
 	fgpu_ioctl_delay(program->context, command);
 	fgpu_device_lock(player->device);
-	error = fgpu_ioctl_locked(program->context, command, arg, payload);
+	error = fgpu_ioctl_locked(program->context, command, arg,
+				  command == FAKEGPU_IOC_FENCE_EVENTFD ? &eventfd : payload);
+	player->bound += command == FAKEGPU_IOC_FENCE_EVENTFD && !error;
 	if (!error && undo)
 		fgpu_ioctl_undo_locked(program->context, command, arg);
 	fgpu_device_unlock(player->device);
@@ -345,6 +351,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    info.vram_used != ctx_info(player.programs[0]).bytes)
 		fail(__FILE__, __LINE__, "closed contexts still hold memory");
 	play_close(&player, 0);
+	if (player.eventfd.ends != player.bound)
+		fail(__FILE__, __LINE__, "an eventfd was kept, or let go of twice");
 	fgpu_device_destroy(player.device);
 	return 0;
 }

@@ -10,11 +10,11 @@
 #include "harness.h"
 
 extern const struct test test_calls[], test_context[], test_ring[], test_engine[], test_exec[],
-	test_faults[], test_fault_specs[], test_float32[], test_usage[];
+	test_faults[], test_fault_specs[], test_float32[], test_usage[], test_eventfd[];
 
 static const struct test *const suites[] = {
 	test_calls,  test_context,     test_ring,    test_engine, test_exec,
-	test_faults, test_fault_specs, test_float32, test_usage,
+	test_faults, test_fault_specs, test_float32, test_usage,  test_eventfd,
 };
 
 static char why[512];

@@ -127,6 +127,14 @@ void fgpu_port_event(struct fgpu_device *device, const struct fgpu_event *event)
 	record.last[event->type] = *event;
 }
 
+void fgpu_port_eventfd_end(void *object, bool signal)
+{
+	struct fake_eventfd *eventfd = object;
+
+	eventfd->signals += signal;
+	eventfd->ends++;
+}
+
 void fgpu_port_kick(struct fgpu_device *device)
 {
 	(void)device;

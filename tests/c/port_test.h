@@ -20,6 +20,12 @@ struct fake_backing {
 	struct fake_range *ranges;
 };
 
+/* What a program bound to a fence. */
+struct fake_eventfd {
+	unsigned int signals;
+	unsigned int ends;
+};
+
 /* What the core told the driver since port_reset(). */
 struct fake_record {
 	unsigned long events[FGPU_EVENT_LOG + 1];

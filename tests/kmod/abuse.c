@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ static const unsigned long commands[] = {
 	FAKEGPU_IOC_WAIT,
 	FAKEGPU_IOC_CTX_INFO,
 	FAKEGPU_IOC_UVM_INIT,
+	FAKEGPU_IOC_FENCE_EVENTFD,
 };
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 
@@ -59,6 +61,7 @@ struct thrower {
 		size_t size;
 		uint32_t what;
 	} maps[MAPS];
+	int eventfd;
 	uint64_t packets[64];
 	uint64_t arg[32];
 };
@@ -114,6 +117,10 @@ static void any_argument(struct thrower *thrower, unsigned long command)
 		thrower->arg[1] = any(thrower, 20) ? (uintptr_t)thrower->packets : 64;
 		words[4] = any(thrower, 20) ? any(thrower, 48) * 8 : any(thrower, UINT32_MAX);
 		words[1] = words[5] = 0;
+	}
+	if (command == FAKEGPU_IOC_FENCE_EVENTFD) {
+		words[1] = words[5] = 0;
+		words[4] = (uint32_t)(any(thrower, 9) ? thrower->eventfd : (int)any(thrower, 64));
 	}
 	if (command == FAKEGPU_IOC_MAP)
 		words[2] = words[3] = 0;
@@ -266,6 +273,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < CONTEXTS; i++)
 		CHECK((contexts[i] = open(NODE, O_RDWR)) >= 0);
 	for (long i = 0; i < threads; i++) {
+		throwers[i].eventfd = eventfd(0, EFD_CLOEXEC);
 		throwers[i].state = (seed + (uint64_t)i) * 0x9e3779b97f4a7c15ULL + 1;
 		CHECK(!pthread_create(&throwers[i].thread, NULL, throw_all, &throwers[i]));
 	}

@@ -59,6 +59,12 @@ IN_OUT = [
         struct.pack("<II64s", 1, 0, VERSION),
         {"mode": "QUERY", "version": "535.54.03", "reply": "different", "driver_version": "550.54.14"},
     ),
+    (
+        "FENCE_EVENTFD",
+        struct.pack("<IIQiI", 2, 0, 23, 7, 0),
+        b"",
+        {"channel": 2, "seqno": 23, "fd": 7},
+    ),
     ("UVM_INIT", struct.pack("<II", 0, 0), b"", {}),
 ]
 
