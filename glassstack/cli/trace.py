@@ -42,8 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "trace=names (on any file, as strace does)",
     )
     parser.add_argument("-c", "--summary", action="store_true", help="a table of counts and durations")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"write to FILE; *{SUFFIX} records")
-    parser.add_argument("--json", action="store_true", help="NDJSON on stdout")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write to FILE instead: the lines, with --json the NDJSON, with -c the table; "
+        f"*{SUFFIX} records, besides what else is asked for",
+    )
+    parser.add_argument("--json", action="store_true", help="NDJSON on stdout, or in the FILE of -o")
     parser.add_argument("--plain", action="store_true", help="no colours on a terminal")
     parser.add_argument("--all-ioctls", action="store_true", help="every ioctl, and calls on all of /dev")
     add_source_argument(parser)
@@ -55,13 +62,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _sinks(args: argparse.Namespace, title: str) -> list[Sink]:
     recording = args.output is not None and args.output.suffix == SUFFIX
     sinks: list[Sink] = [open_recording(args.output, title)] if recording else []
+    file = None if recording or args.output is None else open_text(args.output)
     if args.json:
-        sinks.append(JsonSink(sys.stdout.buffer))
-    text_file = None if recording or args.output is None else open_text(args.output)
+        sinks.append(JsonSink((None if args.summary else file) or sys.stdout.buffer))
     if args.summary:
-        sinks.append(CountSink(text_file or sys.stderr.buffer))
-    elif text_file or not (args.json or recording):
-        sinks.append(TextSink(text_file or sys.stderr.buffer, args.follow, args.plain))
+        sinks.append(CountSink(file or sys.stderr.buffer))
+    elif not (args.json or recording):
+        sinks.append(TextSink(file or sys.stderr.buffer, args.follow, args.plain))
     return sinks
 
 

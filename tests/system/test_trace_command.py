@@ -118,6 +118,21 @@ def test_ndjson_schema(mix: Path) -> None:
     assert all(isinstance(decode_line(line), Syscall) for line in done.stdout.splitlines())
 
 
+def test_ndjson_goes_to_the_file_of_o(mix: Path, tmp_path: Path) -> None:
+    def run(*words: str | Path) -> str:
+        done = tracing.trace(*NONE, "-f", "-e", "trace=ioctl", "--json", *words, "--", mix)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert run("-o", tmp_path / "calls") == ""
+    plain = [call["name"] for call in tracing.objects((tmp_path / "calls").read_text())]
+    assert len(plain) == 23 * 6 + 6 + 5 + 3 * 7
+    # A recording, or the table, is something else: the objects stay on stdout.
+    assert len(tracing.objects(run("-o", tmp_path / "calls.gls"))) == len(plain)
+    assert len(tracing.objects(run("-c", "-o", tmp_path / "table"))) == len(plain)
+    assert (tmp_path / "table").read_text().splitlines()[-1].endswith("total")
+
+
 def test_summary_counts_exactly(mix: Path) -> None:
     done = tracing.trace(*NONE, "-f", "-c", "-e", "trace=ioctl", "--", mix)
     rows = {line.split()[-1]: line for line in done.stderr.splitlines()}
