@@ -126,11 +126,14 @@ def wall(command: Sequence[str]) -> float:
     return time.perf_counter() - start
 
 
+def lines_of(out: str) -> list[dict[str, float]]:
+    """The JSON lines that fakegpu-bench printed, whatever else is there."""
+    return [json.loads(line) for line in out.splitlines() if line.startswith('{"bench"')]
+
+
 def report(command: Sequence[str]) -> dict[str, float]:
-    """The JSON line that fakegpu-bench prints, whatever else is on stdout."""
-    out = run(command).stdout
-    for line in out.splitlines():
-        if line.startswith('{"bench"'):
-            found: dict[str, float] = json.loads(line)
-            return found
-    raise MissingError(f"{' '.join(command)}: printed no result")
+    """The JSON line that fakegpu-bench prints."""
+    found = lines_of(run(command).stdout)
+    if not found:
+        raise MissingError(f"{' '.join(command)}: printed no result")
+    return found[0]

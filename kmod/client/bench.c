@@ -5,6 +5,8 @@
  *	fakegpu-bench ioctl N         the INFO ioctl, each timed
  *	fakegpu-bench launch-ring N   launches through ring and doorbell
  *	fakegpu-bench launch-ioctl N  the same launches through SUBMIT
+ *	fakegpu-bench fence-ring N    from each launch to its fence, through ring and doorbell
+ *	fakegpu-bench fence-ioctl N   the same through SUBMIT and WAIT
  *	fakegpu-bench devnull N       an ioctl the kernel answers itself
  *	fakegpu-bench syscalls N      getppid, getuid and a read of /dev/zero
  */
@@ -122,6 +124,41 @@ static void bench_submit(uint64_t n)
 	bench_launch("launch-ioctl", fcudaDeviceSubmitIoctl, n);
 }
 
+/* One launch at a time, each timed from before the call until its fence has been seen. */
+static void bench_fence(const char *what, unsigned int flags, uint64_t n)
+{
+	uint64_t *times = calloc(n, sizeof(*times));
+	uint32_t value = 23, one = 1;
+	void *word;
+	void *args[] = {&word, &value, &one};
+
+	if (!times)
+		usage("no memory for %llu times", (unsigned long long)n);
+	CUDA_CHECK(fcudaSetDeviceFlags(flags));
+	CUDA_CHECK(fcudaMalloc(&word, sizeof(value)));
+	CUDA_CHECK(fcudaDeviceSynchronize());
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t start = now_ns();
+
+		CUDA_CHECK(fcudaLaunchKernel("fill", 1, 1, args, NULL));
+		CUDA_CHECK(fcudaDeviceSynchronize());
+		times[i] = now_ns() - start;
+	}
+	CUDA_CHECK(fcudaDeviceReset());
+	report_times(what, times, n);
+	free(times);
+}
+
+static void bench_fence_ring(uint64_t n)
+{
+	bench_fence("fence-ring", fcudaDeviceSubmitRing, n);
+}
+
+static void bench_fence_ioctl(uint64_t n)
+{
+	bench_fence("fence-ioctl", fcudaDeviceSubmitIoctl, n);
+}
+
 static void bench_devnull(uint64_t n)
 {
 	int fd = open_or_exit("/dev/null");
@@ -160,8 +197,13 @@ static const struct bench {
 	const char *name;
 	void (*run)(uint64_t n);
 } benches[] = {
-	{"ioctl", bench_ioctl},	    {"launch-ring", bench_ring},  {"launch-ioctl", bench_submit},
-	{"devnull", bench_devnull}, {"syscalls", bench_syscalls},
+	{"ioctl", bench_ioctl},
+	{"launch-ring", bench_ring},
+	{"launch-ioctl", bench_submit},
+	{"fence-ring", bench_fence_ring},
+	{"fence-ioctl", bench_fence_ioctl},
+	{"devnull", bench_devnull},
+	{"syscalls", bench_syscalls},
 };
 
 int main(int argc, char **argv)
@@ -174,5 +216,5 @@ int main(int argc, char **argv)
 			}
 		}
 	}
-	usage("ioctl|launch-ring|launch-ioctl|devnull|syscalls N");
+	usage("ioctl|launch-ring|launch-ioctl|fence-ring|fence-ioctl|devnull|syscalls N");
 }
