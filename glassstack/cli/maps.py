@@ -54,7 +54,9 @@ def _block(event: Mappings, width: int) -> list[str]:
         return [f"pid {event.pid} maps no GPU and none of its libraries"]
     rows = [
         _row(m)
-        for m in sorted(event.mappings, key=lambda m: (not m.device, m.device, m.inode, m.offset, m.start))
+        for m in sorted(
+            event.mappings, key=lambda m: (not m.device, m.device, m.inode, m.context, m.offset, m.start)
+        )
     ]
     device = sum(m.size for m in event.mappings if m.device)
     title = f"pid {event.pid}: {len(event.mappings)} mappings, {units.size(device)} of the device"
@@ -63,7 +65,11 @@ def _block(event: Mappings, width: int) -> list[str]:
 
 def _row(m: Mapping) -> tuple[str, ...]:
     what = m.what if m.channel is None else f"{m.what} {m.channel}"
-    where = f"{m.device} (file {m.inode})" if m.path.startswith("/memfd:") else m.device or m.path
+    where = m.device or m.path
+    if m.context:
+        where += f" (context {m.context})"
+    elif m.path.startswith("/memfd:"):
+        where += f" (file {m.inode})"
     return (
         what,
         units.size(m.size),

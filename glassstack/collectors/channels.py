@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from glassstack.collectors.memory import GoneError, UnreadableError
-from glassstack.collectors.spaces import Space, Spaces
+from glassstack.collectors.spaces import Identity, Space, Spaces
 from glassstack.decoders import fakegpu_uapi as uapi
 from glassstack.decoders.packets import decode_ring
 from glassstack.decoders.pages import Fence, decode_doorbells, decode_fences
@@ -46,6 +46,8 @@ class ChannelPoller:
         self._rings = rings
         self._told: set[int] = set()
         """Processes that have had channels."""
+        self._teller: dict[Identity, int] = {}
+        """The process that a context goes by: while it has it, no other that shares it."""
         self._ring_at: dict[_RING_KEY, tuple[int, int]] = {}
 
     def probe(self) -> Capability:
@@ -55,26 +57,33 @@ class ChannelPoller:
     def sample(self) -> list[Event]:
         """Channels of each process that has some, and the rings that moved."""
         events: list[Event] = []
-        pids = sorted(self._pids())
+        pids = sorted(set(self._pids()))
         self._spaces.keep(pids)
         self._told &= set(pids)
-        taken: set[tuple[str, int, int]] = set()
+        self._teller = {key: pid for key, pid in self._teller.items() if self._has(pid, key, pids)}
         for pid in pids:
-            events += self._of(pid, taken)
+            events += self._of(pid)
         self._ring_at = {key: at for key, at in self._ring_at.items() if key[0] in self._told}
         return events
 
-    def _of(self, pid: int, taken: set[tuple[str, int, int]]) -> list[Event]:
+    def _has(self, pid: int, key: Identity, pids: list[int]) -> bool:
+        """Whether it still maps the context."""
+        try:
+            return pid in pids and any(space.identity == key for space in self._spaces.of(pid))
+        except UnreadableError as error:
+            return not isinstance(error, GoneError)
+
+    def _of(self, pid: int) -> list[Event]:
         ts = time.monotonic_ns()
         try:
             try:
-                found = self._look(pid, taken)
+                found = self._look(pid)
             except GoneError:
                 raise
             except UnreadableError:
                 # It may have taken its mappings away since they were listed.
                 self._spaces.forget(pid)
-                found = self._look(pid, taken)
+                found = self._look(pid)
         except GoneError:
             return []  # its end is told by who traces it; until then the last look stands
         except UnreadableError as error:
@@ -87,13 +96,13 @@ class ChannelPoller:
         rings = [ring for space, some in found for ring in self._moved_rings(space, some)]
         return [Channels(ts, Source.POLL, pid, channels), *rings]
 
-    def _look(self, pid: int, taken: set[tuple[str, int, int]]) -> list[tuple[Space, list[Channel]]]:
-        """Each context of a process that no other was seen with: a fork shares its parent's."""
+    def _look(self, pid: int) -> list[tuple[Space, list[Channel]]]:
+        """Each context of a process that goes by no other: a fork shares its parent's."""
         found = []
         for space in self._spaces.of(pid):
-            if space.identity not in taken and space.mapped(uapi.OFF_FENCE):
+            if self._teller.get(space.identity, pid) == pid and space.mapped(uapi.OFF_FENCE):
                 found.append((space, channels_of(space)))
-        taken.update(space.identity for space, _ in found)
+        self._teller.update((space.identity, pid) for space, _ in found)
         return found
 
     def _moved_rings(self, space: Space, channels: list[Channel]) -> list[Event]:

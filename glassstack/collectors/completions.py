@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from glassstack.collectors.memory import UnreadableError
-from glassstack.collectors.spaces import Space, Spaces
+from glassstack.collectors.spaces import Identity, Space, Spaces
 from glassstack.decoders import fakegpu_uapi as uapi
 from glassstack.decoders.pages import HEAD_SIZE, CompletionHead, decode_completion, decode_completion_head
 from glassstack.model.entities import Capability, Completion
@@ -30,8 +30,8 @@ class CompletionPoller:
         self.period = period
         self._pids = pids
         self._spaces = spaces or Spaces()
-        self._read: dict[tuple[str, int], int] = {}
-        """Entries read of each ring, by node and inode."""
+        self._read: dict[Identity, int] = {}
+        """Entries read of each context's ring."""
 
     def probe(self) -> Capability:
         """Ready always; a process that can't be read is told of by the channels."""
@@ -40,21 +40,20 @@ class CompletionPoller:
     def sample(self) -> list[Event]:
         """A Completions event for each ring with new entries."""
         events: list[Event] = []
-        alive: set[tuple[str, int]] = set()
+        alive: set[Identity] = set()
         for pid in sorted(self._pids()):
             try:
                 for space in self._spaces.of(pid):
-                    key = (space.device, space.inode)
-                    if key not in alive and space.mapped(uapi.OFF_COMPLETION):
-                        alive.add(key)
-                        events += self._of(space, key)
+                    if space.identity not in alive and space.mapped(uapi.OFF_COMPLETION):
+                        alive.add(space.identity)
+                        events += self._of(space)
             except UnreadableError:
                 continue  # said by the channels of the same process
         self._read = {key: read for key, read in self._read.items() if key in alive}
         return events
 
-    def _of(self, space: Space, key: tuple[str, int]) -> list[Event]:
-        head = _head(space)
+    def _of(self, space: Space) -> list[Event]:
+        head, key = _head(space), space.identity
         if not head.valid:
             return []
         last = self._read.get(key)

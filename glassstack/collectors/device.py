@@ -7,10 +7,17 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from glassstack.collectors.control import Control, ControlError, DeviceStatus, Status, discover
+from glassstack.collectors.control import (
+    ContextStatus,
+    Control,
+    ControlError,
+    DeviceStatus,
+    Status,
+    discover,
+)
 from glassstack.collectors.device_kernel import kernel_devices
 from glassstack.decoders import kmsg
-from glassstack.model.entities import Capability, Device
+from glassstack.model.entities import Capability, Context, Device
 from glassstack.model.events import Devices, Event, Log
 from glassstack.model.values import Source
 
@@ -54,6 +61,7 @@ class DevicePoller:
 
     Args:
         names: the embedded devices to ask; all of this user's by default.
+        proc, dev, sys: where these are mounted.
         log: tell of their log lines too, where no witness does.
     """
 
@@ -64,6 +72,7 @@ class DevicePoller:
         names: Callable[[], Sequence[str]] = discover,
         proc: Path = Path("/proc"),
         dev: Path = Path("/dev"),
+        sys: Path = Path("/sys"),
         log: bool = False,
         period: float = 1.0,
     ) -> None:
@@ -71,6 +80,7 @@ class DevicePoller:
         self._names = names
         self._proc = proc
         self._dev = dev
+        self._sys = sys
         self._log = log
         self._seen: dict[str, tuple[int, str]] = {}
         """Each device's newest line that was told."""
@@ -95,7 +105,7 @@ class DevicePoller:
         embedded = [
             _device(status.version, one) for status in statuses(self._names()) for one in status.devices
         ]
-        found = (*embedded, *kernel_devices(self._proc, self._dev))
+        found = (*embedded, *kernel_devices(self._proc, self._dev, self._sys))
         return Devices(time.monotonic_ns(), Source.POLL, found, "" if found else _NONE)
 
     def _lines(self, name: str) -> list[Event]:
@@ -125,7 +135,13 @@ def _device(version: str, one: DeviceStatus) -> Device:
         quota=one.quota,
         contexts=len(one.contexts),
         faults=one.faults,
+        opened=tuple(sorted(map(_context, one.contexts), key=lambda context: context.id)),
     )
+
+
+def _context(one: ContextStatus) -> Context:
+    facts = {name: getattr(one, name) for name in Context.__struct_fields__ if name != "missing"}
+    return Context(**facts, missing="" if one.quota else "the device does not answer for it")
 
 
 def _log(ts: int, text: str) -> Log:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import psutil
 
 from glassstack.collectors.identity import Identities, pids, read_bytes, read_short, read_stat
-from glassstack.collectors.maps import WHOLE, classify
+from glassstack.collectors.maps import WHOLE, classify, placed
 from glassstack.collectors.modules import module_holders
 from glassstack.model.entities import Capability, Holder
 from glassstack.model.events import Event, Holders
@@ -28,6 +28,7 @@ _EMBEDDED = re.compile(r"/memfd:(fakegpu(?:\d+|ctl|-uvm))")
 _HINTS = (b" /dev/", b" /memfd:fakegpu")
 _HINTED = re.compile(rb"^[^/\n]*/(?:dev/|memfd:fakegpu)[^\n]*$", re.MULTILINE)
 _ACCESS = ("r", "w", "rw", "-")
+_CONTEXT = b"fakegpu-context:"
 
 
 TRUSTED = 15
@@ -39,6 +40,7 @@ class _Hit(NamedTuple):
     device: str
     how: str
     detail: str
+    context: int = 0
 
 
 class _Quiet(NamedTuple):
@@ -58,11 +60,16 @@ def device_of(path: str) -> str:
     return path if _NODE.fullmatch(path) else ""
 
 
-def _part(device: str, line: list[str]) -> str:
-    """What the device memory of a line of maps is: "doorbell", "ring 1", "buffer" …"""
+def _part(device: str, line: list[str]) -> tuple[str, int]:
+    """What the device memory of a line of maps is ("doorbell", "ring 1" …), and of which context."""
     start, _, end = line[0].partition("-")
-    what, channel = classify(device, int(line[2], 16), int(end, 16) - int(start, 16))
-    return what if channel is None else f"{what} {channel}"
+    context, offset = placed(line[5], int(line[2], 16))
+    what, channel = classify(device, offset, int(end, 16) - int(start, 16))
+    return what if channel is None else f"{what} {channel}", context
+
+
+def _of(context: int) -> str:
+    return f" of context {context}" if context else ""
 
 
 class HolderCollector:
@@ -148,15 +155,18 @@ class HolderCollector:
             except FileNotFoundError:
                 continue
             if device:
-                yield _Hit(device, "fd", f"fd {number} {self._access(pid, number)}".strip())
+                access, context = self._fdinfo(pid, number)
+                yield _Hit(device, "fd", f"fd {number} {access}".strip() + _of(context), context)
 
-    def _access(self, pid: int, number: int) -> str:
+    def _fdinfo(self, pid: int, number: int) -> tuple[str, int]:
+        """How a descriptor was opened, and of which context it is where the driver tells."""
         try:
             lines = read_bytes(f"{self._proc}/{pid}/fdinfo/{number}").splitlines()
         except OSError:
-            return ""
+            return "", 0
         flags = next((int(line.split()[1], 8) for line in lines if line.startswith(b"flags:")), 3)
-        return _ACCESS[flags & 3]
+        context = next((int(line.split()[1]) for line in lines if line.startswith(_CONTEXT)), 0)
+        return _ACCESS[flags & 3], context
 
     def _mappings(self, pid: int) -> Iterator[_Hit]:
         data = read_bytes(f"{self._proc}/{pid}/maps")
@@ -169,11 +179,11 @@ class HolderCollector:
             if device:
                 count[device] = count.get(device, 0) + 1
                 if count[device] <= MAX_MAPPINGS:
-                    part = _part(device, parts)
+                    part, context = _part(device, parts)
                     # All of a memory file at once: the device itself, which does so with each it gives
                     # out. Its name tells nothing: a package without links has the launcher as a copy.
                     how = "driver" if part == WHOLE and parts[5].startswith("/memfd:") else "mapping"
-                    yield _Hit(device, how, f"{parts[0]} {parts[1]} {part}")
+                    yield _Hit(device, how, f"{parts[0]} {parts[1]} {part}{_of(context)}", context)
         for device, number in count.items():
             if number > MAX_MAPPINGS:
                 yield _Hit(device, "mapping", f"{number - MAX_MAPPINGS} more mappings")
@@ -195,6 +205,7 @@ class HolderCollector:
                 cgroup=who.cgroup,
                 container=who.container,
                 ns_pid=who.ns_pids[-1],
+                context=hit.context,
             )
             for hit in hits
         ]

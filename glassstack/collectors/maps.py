@@ -39,6 +39,15 @@ def node_of(path: str) -> str:
     return path if family(path) else ""
 
 
+def placed(path: str, offset: int) -> tuple[int, int]:
+    """Whose a mapping is and at which offset of its space: (the driver's id of the context, offset).
+
+    The module's contexts share the node's file, so the offset that the kernel
+    shows tells them apart; an embedded one has a file of its own: id 0.
+    """
+    return divmod(offset, uapi.OFF_END) if family(path) == "fakegpu" else (0, offset)
+
+
 def classify(node: str, offset: int, size: int) -> tuple[str, int | None]:
     """What device memory at that offset is, and of which channel where it is a ring."""
     if family(node) != "fakegpu":
@@ -88,8 +97,9 @@ class Maps:
         path = _unescape(name)
         node = node_of(path)
         what, channel, version = "", None, ""
+        context, at = placed(path, int(offset, 16)) if node else (0, int(offset, 16))
         if node:
-            what, channel = classify(node, int(offset, 16), int(end, 16) - int(start, 16))
+            what, channel = classify(node, at, int(end, 16) - int(start, 16))
         else:
             kind = library(path)
             if kind is None:
@@ -100,13 +110,14 @@ class Maps:
             start=int(start, 16),
             end=int(end, 16),
             perms=perms.decode(),
-            offset=int(offset, 16),
+            offset=at,
             path=path.encode("utf-8", "replace").decode(),
             what=what,
             device=node,
             channel=channel,
             inode=int(inode),
             version=version,
+            context=context,
         )
 
     def users(self) -> tuple[list[int], int]:

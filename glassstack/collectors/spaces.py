@@ -16,6 +16,8 @@ _FRESH_S = 0.05
 _SHARE = 20
 """A look at a process with very many mappings is kept for so many times what it took."""
 
+Identity = tuple[str, int, int]
+"""Of a context, on this machine."""
 ContextId = Callable[[str, int], int]
 """(node, inode of the context's file) → the driver's id of the context, 0 = not known."""
 
@@ -25,7 +27,7 @@ class Space:
 
     Attributes:
         context: the driver's id where known, else the inode of the file.
-        identity: the same for a fork that shares its parent's context, where that can be told.
+        identity: the same in every process that shares the context, where that can be told.
     """
 
     def __init__(
@@ -35,13 +37,15 @@ class Space:
         self.pid = pid
         self.device = first.device
         self.inode = first.inode
-        self.context = context or first.inode
+        self.context = first.context or context or first.inode
         self.mappings = mappings
         self._memory = Memory(pid, proc)
         embedded = first.path.startswith("/memfd:")
         self._file = DeviceFile(pid, first.inode, proc) if embedded else None
-        # An embedded context has a file of its own; on a real node all contexts share the node's inode.
-        self.identity = (first.device, first.inode, 0 if embedded else pid)
+        # An embedded context has a file of its own; those of a real node share the node's, and where
+        # its driver does not tell them apart, a process is taken to have its own.
+        told = embedded or first.context > 0
+        self.identity: Identity = (first.device, first.inode, first.context if told else -pid)
 
     def mapped(self, offset: int) -> Mapping | None:
         """The mapping that has this offset."""
@@ -78,11 +82,14 @@ class Space:
 
 def group(pid: int, mappings: Iterable[Mapping], id_of: ContextId, proc: Path = Path("/proc")) -> list[Space]:
     """The contexts among the mappings of a process."""
-    found: dict[tuple[str, int], list[Mapping]] = {}
+    found: dict[Identity, list[Mapping]] = {}
     for mapping in mappings:
         if mapping.device and mapping.what != WHOLE:
-            found.setdefault((mapping.device, mapping.inode), []).append(mapping)
-    return [Space(pid, tuple(some), id_of(*key), proc) for key, some in found.items()]
+            found.setdefault((mapping.device, mapping.inode, mapping.context), []).append(mapping)
+    return [
+        Space(pid, tuple(some), context or id_of(device, inode), proc)
+        for (device, inode, context), some in found.items()
+    ]
 
 
 class Spaces:

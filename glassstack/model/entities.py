@@ -13,7 +13,8 @@ class Mapping(msgspec.Struct, frozen=True):
 
     ``what`` is "doorbell", "fence", "completion", "ring", "buffer" for device
     memory, "umd", "runtime" or "management" for a library; ``device`` is the
-    node ("/dev/fakegpu0") or "" for libraries. ``channel`` is set for a ring.
+    node ("/dev/fakegpu0") or "" for libraries. ``channel`` is set for a ring,
+    ``context`` is the driver's id of whose it is where the line tells, else 0.
     """
 
     start: int
@@ -26,6 +27,7 @@ class Mapping(msgspec.Struct, frozen=True):
     channel: int | None = None
     inode: int = 0
     version: str = ""
+    context: int = 0
 
     @property
     def size(self) -> int:
@@ -122,6 +124,7 @@ class Holder(msgspec.Struct, frozen=True):
     cgroup: str = ""
     container: str = ""
     ns_pid: int = 0
+    context: int = 0  # the driver's id of what it holds, 0 where /proc does not tell
 
 
 class ProcessInfo(msgspec.Struct, frozen=True):
@@ -143,8 +146,32 @@ class ProcessInfo(msgspec.Struct, frozen=True):
     gpu: str = ""  # device it holds, "" = none
 
 
+class Context(msgspec.Struct, frozen=True):
+    """An open file of a device, as its driver tells of it.
+
+    ``pid`` opened it and is a holder of many, perhaps; memory in bytes; ``xid``
+    poisoned it, 0 = it is healthy; ``missing`` says why the counters are not known.
+    """
+
+    id: int
+    pid: int
+    name: str
+    buffers: int = 0
+    channels: int = 0
+    bytes: int = 0
+    quota: int = 0
+    submits: int = 0
+    completions: int = 0
+    doorbells: int = 0
+    xid: int = 0
+    missing: str = ""
+
+
 class Device(msgspec.Struct, frozen=True):
-    """A device as its driver describes it. ``driver`` is "embedded" or "kernel"."""
+    """A device as its driver describes it. ``driver`` is "embedded" or "kernel".
+
+    ``opened`` are its contexts by id, or those of them that could be told.
+    """
 
     path: str
     index: int
@@ -158,6 +185,7 @@ class Device(msgspec.Struct, frozen=True):
     quota: int = 0
     contexts: int = 0
     faults: tuple[str, ...] = ()
+    opened: tuple[Context, ...] = ()
 
 
 class DeviceNode(msgspec.Struct, frozen=True):

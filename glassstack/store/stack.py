@@ -128,6 +128,9 @@ def _kmd(s: Snapshot) -> Layer:
     detail = (
         f"{_plural(sum(d.contexts for d in s.devices), 'context')} on {_plural(len(s.devices), 'device')}"
     )
+    poisoned = sum(1 for device in s.devices for context in device.opened if context.xid)
+    if poisoned:
+        detail += f", {poisoned} poisoned"
     if faults:
         detail += f", {_plural(len(faults), 'fault')} armed"
     if not s.devices:

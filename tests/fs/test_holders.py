@@ -87,6 +87,18 @@ def test_descriptors_and_mappings(proc: Proc) -> None:
     assert (first.command, first.ns_pid, first.container) == ("app --flag", 3, "docker:abababababab")
 
 
+def test_contexts_of_the_module(proc: Proc) -> None:
+    """As its driver's fdinfo and maps tell of two contexts, one of which has no descriptor left."""
+    proc.add(7, {5: "/dev/fakegpu0"}, mapping(0x7F0000000000, "/dev/fakegpu0", 24 * 2**36 + 0x100000))
+    info = proc.root / "7/fdinfo/5"
+    info.write_text(info.read_text() + "fakegpu-context:\t23\nfakegpu-device:\t0\nfakegpu-buffers:\t1\n")
+    holders = HolderCollector(proc.root).look().holders
+    assert [(h.how, h.detail, h.context) for h in holders] == [
+        ("fd", "fd 5 rw of context 23", 23),
+        ("mapping", "7f0000000000-7f0000001000 rw-s ring 0 of context 24", 24),
+    ]
+
+
 def test_who_maps_the_whole_space_is_the_driver_whatever_its_name(proc: Proc) -> None:
     whole = "7f0000000000-7f2000000000 rw-s 00000000 00:01 7      /memfd:fakegpu0 (deleted)\n"
     proc.add(7, {5: "/memfd:fakegpu0 (deleted)"}, whole, exe="/opt/x/gpu")

@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,75 @@ def test_holders_are_those_of_fuser() -> None:
     mine = [holder for holder in event["holders"] if holder["device"] == "/dev/fakegpu0"]
     assert {holder["pid"] for holder in mine} == {int(word.rstrip("m")) for word in fuser} == {pid}
     assert {holder["how"] for holder in mine} == {"fd", "mapping"}
+
+
+@contextmanager
+def sharing() -> Iterator[dict[str, Any]]:
+    """Three processes with two contexts, as the program tells of them."""
+    command = [sys.executable, str(ROOT / "tests/kmod/sharing.py")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        yield json.loads(program.stdout.readline())
+
+
+def test_a_shared_context_is_one_with_several_holders() -> None:
+    with sharing() as who:
+        fences = events("fences", "--once", "--json")
+        (held,) = events("holders", "--once", "--json")
+    first, second = who["contexts"]
+    told = [channel for event in fences if event["kind"] == "channels" for channel in event["channels"]]
+    assert sorted((c["context"], c["jobs"]) for c in told) == [(first, 1), (second, 2)], told
+    entries = [e for event in fences if event["kind"] == "completions" for e in event["entries"]]
+    assert len(entries) == 3, entries
+    seen = {
+        name: {(h["how"], h["context"]) for h in held["holders"] if h["pid"] == who[name]}
+        for name in ("parent", "fork", "taker")
+    }
+    both = {(how, context) for how in ("fd", "mapping") for context in (first, second)}
+    assert seen == {"parent": both, "fork": both, "taker": {("mapping", first)}}, seen
+
+
+def test_the_device_is_what_sysfs_says() -> None:
+    from glassstack.collectors.device import DevicePoller
+
+    with sharing() as who:
+        device = next(d for d in DevicePoller(list).look().devices if d.path == "/dev/fakegpu0")
+        folder = Path("/sys/class/fakegpu/fakegpu0")
+        texts = {name: (folder / name).read_text().strip() for name in ("name", "uuid", "pci", "vram_total")}
+    assert (device.name, device.uuid, device.pci, str(device.vram_total)) == tuple(texts.values())
+    assert device.vram_total > device.quota > 0
+    assert device.contexts == len(device.opened) == 2
+    assert [one.id for one in device.opened] == who["contexts"]
+    assert {one.pid for one in device.opened} == {who["parent"]}
+    counted = [(one.submits, one.completions, one.channels, one.xid) for one in device.opened]
+    assert counted == [(1, 1, 1, 0), (2, 2, 1, 0)], device.opened
+    assert not any(one.missing for one in device.opened)
+    assert DevicePoller(list).look().devices[0].contexts == 0
+
+
+def test_a_joined_device_reaches_its_programs_under_yama() -> None:
+    """Where only an ancestor may look into a process, its launcher lends what the device needs."""
+    scope = Path("/proc/sys/kernel/yama/ptrace_scope")
+    before = scope.read_text()
+    nobody: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": [], "text": True}
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(BIN.parent / "lib", f"{folder}/lib", symlinks=True)
+        shutil.copytree(BIN, f"{folder}/bin", symlinks=True)
+        Path(folder).chmod(0o755)
+        run = f"{folder}/bin/fakegpu-run"
+        client = [run, "--join", "yama", "--", f"{folder}/bin/fakegpu-client"]
+        owner = [run, "--name", "yama", "--", "sh", "-c", "echo up; exec cat"]
+        scope.write_text("1")
+        try:
+            with subprocess.Popen(owner, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **nobody) as device:
+                assert device.stdout is not None
+                assert device.stdout.readline() == "up\n"
+                done = subprocess.run(client, capture_output=True, **nobody)
+        finally:
+            scope.write_text(before)
+    failed = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
+    assert not failed, failed
+    assert done.returncode == 0, done.stderr
 
 
 def test_trace_sees_what_strace_sees() -> None:
