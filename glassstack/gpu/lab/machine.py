@@ -189,6 +189,21 @@ def _write_job(folder: Path, job: Job) -> None:
     (folder / "shell").chmod(0o755)
 
 
+def hack(qemu, folder):
+    cpu = os.environ.get("HACK_CPU")
+    if cpu:
+        qemu[qemu.index("-cpu") + 1] = cpu
+    kopt = os.environ.get("HACK_KOPT")
+    if kopt:
+        qemu[qemu.index("-append") + 1] += " " + kopt
+    if os.environ.get("HACK_LOOSE"):
+        f = folder / "initramfs"
+        b = f.read_bytes()
+        assert b.count(b"9p -o ro,version=9p2000.L,") == 1
+        f.write_bytes(b.replace(b"9p -o ro,version=9p2000.L,", b"9p -o ro,cache=loose,,,,,,"))
+    return qemu + shlex.split(os.environ.get("HACK_QEMU", ""))
+
+
 def _virtme(needs: Needs, folder: Path, memory: int, cpus: int, kvm: bool) -> list[str]:
     """QEMU's command line, and an initramfs, as virtme-ng makes them."""
     options = {
@@ -220,6 +235,7 @@ def _virtme(needs: Needs, folder: Path, memory: int, cpus: int, kvm: bool) -> li
     if not qemu:
         said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
         raise MachineError(f"virtme-run: {said[-1]}")
+    qemu = hack(qemu, folder)
     return [*qemu, "-no-reboot", "-machine", "sata=off,smbus=off"]
 
 
