@@ -1,4 +1,4 @@
-"""`glassstack` without a command: the TUI over two demonstration programs, on the kernel's device or an own one."""
+"""`glassstack` without a command: the TUI over two demo programs, on the kernel's stand-in GPU or our own."""
 
 import argparse
 
@@ -17,11 +17,12 @@ def run(args: argparse.Namespace) -> int:
     node = demo_node()
     if args.source == "ebpf" and not node:
         raise CommandError(
-            "no fakegpu node of the kernel's to look at", "`glassstack lab` has one; here, the device tells itself", MISSING
+            "no fakegpu node of the kernel's to look at",
+            "`glassstack lab` has one; here, the device tells itself",
+            MISSING,
         )
     source = source_of(args.source) if node else ""
-    where = f"{node} of the kernel, seen by {source}" if node else "the embedded GPU"
-    title = f"demonstration on {where}"
+    title = f"demo on the kernel's {node}, by {source}" if node else "demo on the embedded GPU"
     try:
         Artifacts().bin("fakegpu-run")
     except MissingArtifactError as error:

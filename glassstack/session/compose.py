@@ -52,7 +52,7 @@ def _watch(session: Session, devices: Names, log: bool = False) -> None:
 def demo_session(
     title: str = "demonstration", record: Path | None = None, node: str = "", source: str = "ptrace"
 ) -> Session:
-    """Two programs on the kernel's ``node``, seen by ``source``; without one on an embedded GPU, which tells itself.
+    """Two programs on the kernel's ``node``, seen by ``source``, or without one on an embedded GPU.
 
     Raises:
         MissingArtifactError, DeviceError: there is no embedded GPU, or the programs are not built.

@@ -112,18 +112,15 @@ class Stage(App[int]):
         """Paints an empty picture; what comes from then on is painted over it."""
         for number in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self._signalled, number)
+        if self.replay:
+            self.replay.start(self._playing)
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        """Starts the source of pictures once the screen is there: what a feed does first takes its time."""
+        """Reads the feed once the screen is there: what a feed does first takes its time."""
         self.paint()
-        self.call_after_refresh(self._start)
-
-    def _start(self) -> None:
         if self.bridge:
-            self.bridge.start()
-        if self.replay:
-            self.replay.start(self._playing)
+            self.call_after_refresh(self.bridge.start)
 
     def on_unmount(self) -> None:
         """Stops the threads; the feed is its owner's to close."""
