@@ -1,4 +1,4 @@
-"""The demonstration: two programs, one on doorbells, one on ioctls; and an embedded GPU of our own for them."""
+"""The demonstration: two programs, one on doorbells, one on ioctls; and an embedded GPU of our own."""
 
 import shlex
 import threading
@@ -23,7 +23,7 @@ def programs(artifacts: Artifacts) -> list[tuple[str, ...]]:
 
 
 def together(artifacts: Artifacts) -> tuple[str, ...]:
-    """One command that becomes the last program, with whose end the others end. Raises MissingArtifactError."""
+    """One command that becomes the last program and ends the others with it. Raises MissingArtifactError."""
     *others, last = (shlex.join(words) for words in programs(artifacts))
     script = "".join(f"setpriv --pdeathsig TERM {words} & " for words in others)
     return "/bin/sh", "-c", f"{script}exec {last}"

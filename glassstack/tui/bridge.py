@@ -46,7 +46,7 @@ class Fresh(Message):
 
 
 class Ended(Message):
-    """There will be no more events. ``why`` is "" or what went wrong; ``begun`` is false if none ever came."""
+    """There will be no more events. ``why`` is "" or what went wrong; ``begun``: there were some."""
 
     def __init__(self, why: str = "", begun: bool = True) -> None:
         super().__init__()
