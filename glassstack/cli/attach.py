@@ -6,6 +6,7 @@ from pathlib import Path
 from glassstack.cli.repeat import pid_of, require_process
 from glassstack.cli.screen import check_terminal, watch
 from glassstack.cli.trace_source import add_source_argument, source_of
+from glassstack.session import Session
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +20,11 @@ def run(args: argparse.Namespace) -> int:
     """Shows the process until the TUI is left."""
     require_process(args.pid)
     check_terminal()
-    from glassstack.session.compose import attach_session
-
     source = source_of(args.source)
-    return watch(lambda: attach_session(args.pid, args.output, source))
+
+    def make() -> Session:
+        from glassstack.session.compose import attach_session
+
+        return attach_session(args.pid, args.output, source)
+
+    return watch(f"pid {args.pid}", make)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from glassstack import __version__
 from glassstack.cli.errors import FAILED, CommandError
 from glassstack.cli.table import COMMANDS
+from glassstack.cli.trace_source import add_source_argument
 
 EPILOG = "exit codes: 0 ok, 1 check failed, 2 usage, 4 prerequisite missing, 125/126/127 as launchers do"
 
@@ -18,13 +19,14 @@ def _overview() -> argparse.ArgumentParser:
     lines = "\n".join(f"  {name:<9} {text}" for name, (_, text) in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="glassstack",
-        usage="glassstack [COMMAND] [ARGS…]",
+        usage="glassstack [--source SOURCE] | COMMAND [ARGS…]",
         description="See the GPU software stack of any process, live.\n\n"
-        f"commands (none: the TUI with a demo on the embedded GPU):\n{lines}",
+        f"commands (none: the TUI with a demo on a stand-in GPU):\n{lines}",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"glassstack {__version__}")
+    add_source_argument(parser)
     return parser
 
 
@@ -40,9 +42,9 @@ def _dispatch(argv: Sequence[str]) -> int:
     if argv and argv[0] in COMMANDS:
         parser, module = _command_parser(argv[0])
         return int(module.run(parser.parse_args(argv[1:])))  # type: ignore[attr-defined]
-    _overview().parse_args(argv)
+    args = _overview().parse_args(argv)
     home = importlib.import_module("glassstack.cli.home")
-    return int(home.run())
+    return int(home.run(args))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,6 +7,7 @@ from glassstack.cli.errors import USAGE, CommandError
 from glassstack.cli.launching import add_launch_arguments, command_of, launch_on
 from glassstack.cli.screen import check_terminal, watch
 from glassstack.cli.trace_source import add_source_argument, source_of
+from glassstack.session import Session
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,11 @@ def run(args: argparse.Namespace) -> int:
     if not command:
         raise CommandError("nothing to run", "name a COMMAND", USAGE)
     check_terminal()
-    from glassstack.session.compose import run_session
-
     launch, source = launch_on(args.gpu), source_of(args.source)
-    return watch(lambda: run_session(command, launch.runner, launch.each_call, args.output, source))
+
+    def make() -> Session:
+        from glassstack.session.compose import run_session
+
+        return run_session(command, launch.runner, launch.each_call, args.output, source)
+
+    return watch(" ".join(command), make)

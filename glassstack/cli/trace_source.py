@@ -4,7 +4,6 @@ import argparse
 import sys
 
 from glassstack.cli.errors import MISSING, CommandError
-from glassstack.collectors.bpf.loading import BpfError, check, warning
 
 SOURCES = ("ptrace", "ebpf", "auto")
 
@@ -26,6 +25,8 @@ def source_of(asked: str) -> str:
     """
     if asked == "ptrace":
         return asked
+    from glassstack.collectors.bpf.loading import BpfError, check, warning
+
     try:
         said = warning(check())
     except BpfError as error:

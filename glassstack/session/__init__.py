@@ -16,6 +16,10 @@ from glassstack.model.values import Source
 from glassstack.store.recording import RecordingError, Writer
 
 
+class OpeningError(Exception):
+    """A feed could not begin. Its owner says why once the screen is gone."""
+
+
 class Feed(Protocol):
     """Where a front end gets its events."""
 
@@ -23,7 +27,11 @@ class Feed(Protocol):
     """What is watched, one short line."""
 
     def read(self, timeout: float) -> list[Event] | None:
-        """Next batch, waiting at most ``timeout`` seconds; ``[]`` nothing yet, ``None`` it is over."""
+        """Next batch, waiting at most ``timeout`` seconds; ``[]`` nothing yet, ``None`` it is over.
+
+        Raises:
+            OpeningError: it could not begin.
+        """
         ...
 
     def close(self) -> None:

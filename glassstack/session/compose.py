@@ -22,7 +22,7 @@ from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.udev import UdevCollector
 from glassstack.gpu.artifacts import Artifacts, MissingArtifactError
 from glassstack.session import Session
-from glassstack.session.demo import Demo
+from glassstack.session.demo import Demo, together
 from glassstack.session.tracing import Tracing
 
 Names = Callable[[], Sequence[str]]
@@ -49,17 +49,24 @@ def _watch(session: Session, devices: Names, log: bool = False) -> None:
         session.add(lambda sink, pollers=pollers: Polling(pollers, sink))  # type: ignore[misc]
 
 
-def demo_session(record: Path | None = None) -> Session:
-    """The embedded GPU with two programs.
+def demo_session(
+    title: str = "demonstration", record: Path | None = None, node: str = "", source: str = "ptrace"
+) -> Session:
+    """Two programs on the kernel's ``node``, seen by ``source``, or without one on an embedded GPU.
 
     Raises:
-        MissingArtifactError, DeviceError: there is no embedded GPU.
-        RecordingError: ``record`` can't be written.
+        MissingArtifactError, DeviceError: there is no embedded GPU, or the programs are not built.
+        OSError, RecordingError: tracing can't start, ``record`` can't be written.
     """
-    session = Session("demonstration on the embedded GPU", record)
-    demo = Demo(session.sink, Artifacts())
-    session.add(lambda sink: demo)
-    _watch(session, lambda: (demo.device,))
+    session = Session(title, record)
+    if node:
+        options = _tracing(source, command=together(Artifacts()))
+        session.add(lambda sink: Tracing(sink, options, session.over))
+        _watch(session, tuple)
+    else:
+        demo = Demo(session.sink, Artifacts())
+        session.add(lambda sink: demo)
+        _watch(session, lambda: (demo.device,))
     return session
 
 

@@ -1,5 +1,6 @@
-"""The demonstration: an embedded GPU of our own with two programs, one on doorbells, one on ioctls."""
+"""The demonstration: two programs, one on doorbells, one on ioctls; and an embedded GPU of our own."""
 
+import shlex
 import threading
 import time
 
@@ -16,8 +17,20 @@ WORKLOADS = (("fakegpu-train", "--rate", "200"), ("fakegpu-burst", "--rate", "4"
 _LOOK_S = 0.05
 
 
+def programs(artifacts: Artifacts) -> list[tuple[str, ...]]:
+    """The two commands. Raises MissingArtifactError."""
+    return [(str(artifacts.bin(name)), *words) for name, *words in WORKLOADS]
+
+
+def together(artifacts: Artifacts) -> tuple[str, ...]:
+    """One command that becomes the last program and ends the others with it. Raises MissingArtifactError."""
+    *others, last = (shlex.join(words) for words in programs(artifacts))
+    script = "".join(f"setpriv --pdeathsig TERM {words} & " for words in others)
+    return "/bin/sh", "-c", f"{script}exec {last}"
+
+
 class Demo:
-    """Runs the device and its programs, and hands on what the device tells.
+    """Runs an embedded device and its programs, and hands on what the device tells.
 
     Args:
         sink: takes the events.
@@ -38,11 +51,11 @@ class Demo:
 
     def start(self) -> None:
         """Raises MissingArtifactError or DeviceError when it can't be started."""
-        programs = [(str(self._artifacts.bin(name)), *words) for name, *words in WORKLOADS]
+        commands = programs(self._artifacts)
         witness = Witness()
         self._gpu = EmbeddedGpu(witness_fd=witness.fd, artifacts=self._artifacts)
         self.device = self._gpu.control.name
-        for command in programs:
+        for command in commands:
             self._gpu.start(command)
         self._thread = threading.Thread(
             target=self._follow, args=(self._gpu, witness), name="demo", daemon=True

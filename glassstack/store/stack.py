@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 from glassstack.model.entities import Mapping
 from glassstack.model.events import Log, Syscall
+from glassstack.model.values import Source
 from glassstack.store.snapshot import Snapshot
 
 LAYERS = ("app", "runtime", "umd", "boundary", "kmd", "device")
+WITNESSES = {Source.PTRACE: "ptrace", Source.EBPF: "eBPF", Source.DEVICE: "the device itself"}
 ERROR_LEVEL = 3
 """printk levels up to this one are errors."""
 
@@ -96,6 +98,12 @@ def _last_failure(s: Snapshot) -> Syscall | None:
     return None
 
 
+def _witness(s: Snapshot) -> str:
+    """Who saw the newest call."""
+    call = s.calls.get(s.calls_end - 1) if s.calls_end else None
+    return f" by {WITNESSES[call.source]}" if call and call.source in WITNESSES else ""
+
+
 def _boundary(s: Snapshot) -> Layer:
     rate = _newest(s.rates.ioctls)
     failure = _last_failure(s)
@@ -106,7 +114,7 @@ def _boundary(s: Snapshot) -> Layer:
         health = "warning"
     else:
         health = "ok" if rate else "idle"
-    detail = f"{_plural(s.calls_end, 'call')} seen, {len(s.in_flight)} in flight"
+    detail = f"{_plural(s.calls_end, 'call')} seen{_witness(s)}, {len(s.in_flight)} in flight"
     rates = (("ioctl/s", rate), ("failed/s", _newest(s.rates.errors)))
     return Layer("boundary", "boundary", "", health, rates, error, detail, _source(s, "measured"))
 

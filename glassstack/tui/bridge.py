@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from textual.message import Message
 
 from glassstack.model.events import Event
-from glassstack.session import Feed
+from glassstack.session import Feed, OpeningError
 from glassstack.store.snapshot import Snapshot
 
 RATE = 10.0
@@ -46,11 +46,12 @@ class Fresh(Message):
 
 
 class Ended(Message):
-    """There will be no more events. ``why`` is "" or what went wrong."""
+    """There will be no more events. ``why`` is "" or what went wrong; ``begun``: there were some."""
 
-    def __init__(self, why: str = "") -> None:
+    def __init__(self, why: str = "", begun: bool = True) -> None:
         super().__init__()
         self.why = why
+        self.begun = begun
 
 
 Post = Callable[[Message], Any]
@@ -102,6 +103,9 @@ class Bridge:
         try:
             while not self._stop.is_set() and self._turn():
                 pass
+        except OpeningError:
+            self._post(Ended(begun=False))
+            return
         except Exception as error:
             # Whatever breaks here must reach the screen: the thread has no other voice.
             why = f"{type(error).__name__}: {error}"

@@ -109,14 +109,18 @@ class Stage(App[int]):
         yield BottomBar(self.look, id="bottom")
 
     def on_mount(self) -> None:
-        """Starts the source of pictures, once there is a screen to show them on."""
+        """Paints an empty picture; what comes from then on is painted over it."""
         for number in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self._signalled, number)
-        if self.bridge:
-            self.bridge.start()
         if self.replay:
             self.replay.start(self._playing)
-        self.call_after_refresh(self.paint)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """Reads the feed once the screen is there: what a feed does first takes its time."""
+        self.paint()
+        if self.bridge:
+            self.call_after_refresh(self.bridge.start)
 
     def on_unmount(self) -> None:
         """Stops the threads; the feed is its owner's to close."""
@@ -152,7 +156,10 @@ class Stage(App[int]):
         self._paint_soon(self.pane.PERIOD if message.position.playing else 0)
 
     def on_ended(self, message: Ended) -> None:
-        """No more pictures."""
+        """No more pictures; without any there is nothing to stay for."""
+        if not message.begun:
+            self.exit(return_code=1)
+            return
         self.ended = message.why
         self.paint()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from glassstack.gpu.artifacts import Artifacts, MissingArtifactError
-from glassstack.gpu.choose import NoGpuError, choose, kernel_node
+from glassstack.gpu.choose import NoGpuError, choose, demo_node, kernel_node
 
 
 def program(path: Path) -> Path:
@@ -77,6 +77,15 @@ def test_choices_without_a_node(package: Path, tmp_path: Path) -> None:
 def test_a_plain_file_is_no_node(tmp_path: Path) -> None:
     (tmp_path / "fakegpu0").touch()
     assert kernel_node(tmp_path) == ""
+
+
+def test_the_demo_takes_only_a_stand_in_of_the_kernels(tmp_path: Path) -> None:
+    os.symlink("/dev/null", tmp_path / "nvidia0")
+    assert demo_node(tmp_path, {}) == ""
+    os.symlink("/dev/null", tmp_path / "fakegpu0")
+    assert demo_node(tmp_path, {}) == str(tmp_path / "fakegpu0")
+    # On an embedded device, a node of that name is not the kernel's.
+    assert demo_node(tmp_path, {"FAKEGPU_DEVICE": "fakegpu/0/x"}) == ""
 
 
 def test_a_node_of_the_kernels_comes_first(package: Path, tmp_path: Path) -> None:

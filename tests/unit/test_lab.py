@@ -295,6 +295,19 @@ def test_folders_of_the_dead_are_removed_and_of_the_living_kept(tmp_path: Path) 
     eventually(lambda: list(tmp_path.iterdir()) == [half_made])
 
 
+def test_the_guest_caches_its_root_and_the_archive_stays_valid(tmp_path: Path) -> None:
+    """The initramfs that virtme-ng makes here."""
+    try:
+        found = needs.find()
+    except needs.LabMissingError as error:
+        pytest.skip(str(error))
+    machine._write_job(tmp_path / "job", machine.Job(("true",), Path("/")))
+    machine._virtme(found, tmp_path, 256, 1, False)
+    archive = (tmp_path / "initramfs").read_bytes()
+    assert b"mount -n -t 9p -o ro,cache=loose,,,,,,trans=virtio," in archive
+    assert archive.startswith(b"070701")  # of the kind that has no checksum
+
+
 def test_usage_is_refused_before_anything_starts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "--memory", "8", "--", "true"]) == 2
     assert "256 MiB" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from textual.widgets import Input
 
 from glassstack.model import events as ev
 from glassstack.model.values import Source
+from glassstack.session import OpeningError
 from glassstack.store.recording import Player, Writer
 from glassstack.tui.app import GlassApp
 from glassstack.tui.palette import commands
@@ -198,6 +199,15 @@ async def test_the_end_of_the_feed_is_shown() -> None:
         await until(pilot, lambda: app.ended is not None)
         await pilot.pause()
         assert "ended" in text_of(app.query_one(TopBar))
+
+
+async def test_a_feed_that_could_not_begin_ends_the_screen() -> None:
+    feed = QueueFeed()
+    feed.batches.put(OpeningError())
+    app = GlassApp(feed)
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: not app.is_running)
+    assert app.return_code == 1
 
 
 async def test_a_recording_steps_both_ways(tmp_path: Path) -> None:

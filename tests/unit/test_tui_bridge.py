@@ -11,6 +11,7 @@ import pytest
 from textual.message import Message
 
 from glassstack.model.events import Event
+from glassstack.session import OpeningError
 from glassstack.store.store import Store
 from glassstack.tui.bridge import Bridge, Ended, Fresh, interval
 from tests.snapshots import fake
@@ -107,6 +108,16 @@ def test_an_error_reaches_the_screen(start: Callable[..., Bridge], posted: list[
     start(feed, Store())
     ended = eventually(lambda: [message for message in posted if isinstance(message, Ended)])
     assert ended[0].why == "OSError: the tracer is gone"
+
+
+def test_a_feed_that_could_not_begin_is_told_as_such(
+    start: Callable[..., Bridge], posted: list[Message]
+) -> None:
+    feed = QueueFeed()
+    feed.batches.put(OpeningError())
+    start(feed, Store())
+    ended = eventually(lambda: [message for message in posted if isinstance(message, Ended)])
+    assert [(message.why, message.begun) for message in ended] == [("", False)]
 
 
 def test_a_frozen_picture_keeps_its_calls(start: Callable[..., Bridge], posted: list[Message]) -> None:

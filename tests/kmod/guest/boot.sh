@@ -47,7 +47,7 @@ host_is_copy_on_write() {
 	for folder in /etc /usr /var /root "$root"; do
 		echo written >"$folder/.glassstack-lab-was-here" || return 1
 	done
-	mounted / 9p && grep -q '^/dev/root / 9p ro,' /proc/mounts
+	mounted / 9p && grep -Eq '^/dev/root / 9p ro,(.*,)?loose,' /proc/mounts
 }
 
 nodes_are_there() {
