@@ -16,6 +16,7 @@ from glassstack.model.entities import (
     DeviceNode,
     Holder,
     InFlight,
+    Launch,
     Mapping,
     Packet,
     ProcessInfo,
@@ -87,7 +88,8 @@ class Tallies(_Event, frozen=True, tag="tallies", gc=False):
     """Calls and functions of a process that were only counted; replaces the last one of this pid and source.
 
     They count from ``since`` on. ``functions`` says why functions are not
-    counted, "" where they are.
+    counted, "" where they are. ``cost_ns`` is what a counted call of a function
+    costs its program, measured where this runs; 0: not known.
     """
 
     pid: int
@@ -95,6 +97,18 @@ class Tallies(_Event, frozen=True, tag="tallies", gc=False):
     tallies: tuple[Tally, ...]
     command: str = ""
     functions: str = ""
+    cost_ns: int = 0
+
+
+class Launches(_Event, frozen=True, tag="launches", gc=False):
+    """Launches of a process that were followed to their fence, or as far as they went.
+
+    Only some of all: ``sample`` says which. Tallies count every one.
+    """
+
+    pid: int
+    launches: tuple[Launch, ...]
+    sample: str = ""
 
 
 class Mappings(_Event, frozen=True, tag="mappings", gc=False):
@@ -237,6 +251,7 @@ Event = (
     | Process
     | Calls
     | Tallies
+    | Launches
     | Mappings
     | Channels
     | Ring

@@ -9,6 +9,7 @@ import time
 from glassstack.collectors.bpf import records
 from glassstack.collectors.bpf.calls import Calls
 from glassstack.collectors.bpf.functions import Functions
+from glassstack.collectors.bpf.launches import Following
 from glassstack.collectors.bpf.options import Options
 from glassstack.collectors.bpf.records import Item
 from glassstack.collectors.bpf.watch import Watch
@@ -43,6 +44,7 @@ class Reader:
         self.calls = calls
         self.watch = watch
         self.functions: Functions | None = None
+        self._following: Following | None = None
         self._options = options
         self._wire = wire
         self._launched = launched
@@ -55,7 +57,12 @@ class Reader:
     def count_functions(self, functions: Functions) -> None:
         """From now on functions are counted too."""
         self.functions = functions
+        if not self._options.count:
+            self._following = Following(functions.tables, functions.name_of, self._is_watched)
         self._since = time.monotonic_ns()
+
+    def _is_watched(self, pid: int) -> bool:
+        return self._options.system or pid in self.watch.processes
 
     def begun(self) -> None:
         """Says that from now on it looks: no call is in flight yet."""
@@ -64,6 +71,7 @@ class Reader:
     def turn(self) -> int:
         """Does what is due; how many bytes of records there were."""
         size = self.pump()
+        self._follow()
         now = time.monotonic()
         if now >= self._next_slow:
             self._next_slow = now + (_SLOW_SYSTEM_S if self._options.system else _SLOW_S)
@@ -77,8 +85,15 @@ class Reader:
         """Everything there is, for the last time."""
         while self.pump():
             pass
+        self._follow()
         self._look_around()
         self._count()
+
+    def _follow(self) -> None:
+        if self._following is not None:
+            events = self._following.turn()
+            if events:
+                self._wire.write([*events])
 
     def pump(self) -> int:
         """Moves one chunk from the kernel to the wire; how many bytes it was."""
@@ -126,7 +141,9 @@ class Reader:
         """Of one process; its name is kept, for the last ones come after its end."""
         command = self._commands[pid] = command_line(pid) or self._commands.get(pid, "")
         why = self.functions.missing if self.functions else "not asked for"
-        return Tallies(time.monotonic_ns(), Source.EBPF, pid, self._since, tuple(tallies), command, why)
+        cost = self.functions.cost_ns if self.functions else 0
+        now = time.monotonic_ns()
+        return Tallies(now, Source.EBPF, pid, self._since, tuple(tallies), command, why, cost)
 
     def _forget(self, pid: int) -> None:
         self._commands.pop(pid, None)
@@ -134,7 +151,11 @@ class Reader:
             self.calls.forget(pid)
         if self.functions:
             self.functions.forget(pid)
+        if self._following:
+            self._following.forget(pid)
 
     def close(self) -> None:
         """Frees the BPF objects."""
+        if self._following:
+            self._following.close()
         self.calls.close()

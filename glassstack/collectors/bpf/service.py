@@ -93,7 +93,7 @@ class Service:
         reader = Reader(options, self.wire, calls, watch, launched)
         self._adopt(calls, watch)
         if options.functions:
-            reader.count_functions(Functions(options.libraries))
+            reader.count_functions(Functions(options.libraries, follow=not options.count))
         if self._held is not None:
             watch.expect(launched)
             calls.target(launched)
