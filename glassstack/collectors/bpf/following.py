@@ -197,7 +197,9 @@ class Follower:
         if ended.queued is not None:
             return launch.called_ns <= ended.queued <= launch.returned_ns
         return any(
-            launch.called_ns <= ts <= launch.returned_ns and place[:3] == ended.place[:3] and seqno == ended.seqno
+            launch.called_ns <= ts <= launch.returned_ns
+            and place[:3] == ended.place[:3]
+            and seqno == ended.seqno
             for ts, place, seqno in self._submits.get(launch.tid, ())
         )
 
@@ -241,4 +243,4 @@ class Follower:
 
 def _with(launch: Launch, **changes: object) -> Launch:
     fields = {name: getattr(launch, name) for name in launch.__struct_fields__}
-    return Launch(**{**fields, **changes})  # type: ignore[arg-type]
+    return Launch(**{**fields, **changes})

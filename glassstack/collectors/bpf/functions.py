@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from glassstack.collectors.bpf.calls import stripped
 from glassstack.collectors.bpf import launches
+from glassstack.collectors.bpf.calls import stripped
 from glassstack.collectors.bpf.loading import TRACEFS, compile_files
 from glassstack.collectors.libraries import library
 from glassstack.model.entities import Tally
@@ -94,7 +94,7 @@ class Functions:
         try:
             self._bpf.attach_uprobe(name=path, sym=name, fn_name=f"enter_{_SLOTS - 1}", pid=os.getpid())
             self._bpf.attach_uretprobe(name=path, sym=name, fn_name=f"leave_{_SLOTS - 1}", pid=os.getpid())
-        except Exception as e:  # bcc raises nothing more exact; then it is not known
+        except Exception:  # bcc raises nothing more exact; then it is not known
             return 0
         probed = _best(call)
         self._bpf.detach_uprobe(name=path, sym=name, pid=os.getpid())

@@ -21,7 +21,7 @@ from glassstack.collectors.memory import UnreadableError
 from glassstack.collectors.spaces import Space, Spaces
 from glassstack.decoders import fakegpu_uapi as uapi
 from glassstack.decoders.pages import decode_doorbells
-from glassstack.model.entities import Launch
+from glassstack.model.entities import Launch, Mapping
 from glassstack.model.events import Completions, Event, Launches
 from glassstack.model.values import Source
 
@@ -44,6 +44,28 @@ class _Known:
         self.at = at
 
 
+class _Reached(Space):
+    """A context whose pages need not be mapped: the embedded device's are in a file that the program has open."""
+
+    def mapped(self, offset: int) -> Mapping | None:
+        """The mapping that has this offset; any, where the file will do."""
+        return super().mapped(offset) or (self.mappings[0] if self._file else None)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """A range of the space. Raises UnreadableError."""
+        if self._file is not None and super().mapped(offset) is None:
+            return self._file.read(offset, size)
+        return super().read(offset, size)
+
+
+class _Reach(Spaces):
+    """Spaces of which the completion ring can be read though only buffers are mapped."""
+
+    def of(self, pid: int) -> list[Space]:
+        """The contexts of a process. Raises UnreadableError."""
+        return [_Reached(pid, space.mappings, space.context) for space in super().of(pid)]
+
+
 class Following:
     """The launches that are followed.
 
@@ -60,10 +82,10 @@ class Following:
         self._name = name
         self._wanted = wanted
         self._follower = Follower()
-        self._ids = ContextIds()
-        self._spaces = Spaces(id_of=self._ids)
+        ids = ContextIds()
+        self._spaces = Spaces(id_of=ids)
         self._pids: list[int] = []
-        self._completions = CompletionPoller(lambda: self._pids, self._spaces)
+        self._completions = CompletionPoller(lambda: self._pids, _Reach(id_of=ids))
         self._known: dict[int, _Known] = {}
         self._owners: dict[tuple[int, int], int] = {}
         """(device, context) of the kernel's driver → process."""
@@ -103,7 +125,12 @@ class Following:
             return
         place, space = known.found[said.channel]
         launch = msgspec.structs.replace(
-            launch, via="ring", device=place.device, context=place.context, channel=place.channel, wptr=said.wptr
+            launch,
+            via="ring",
+            device=place.device,
+            context=place.context,
+            channel=place.channel,
+            wptr=said.wptr,
         )
         after, why = self._after(said, place, space)
         launch = msgspec.structs.replace(launch, note=why)

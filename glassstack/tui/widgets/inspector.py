@@ -4,6 +4,7 @@ import msgspec
 
 from glassstack.decoders.explain import explain
 from glassstack.format import fields, units
+from glassstack.model.entities import Launch
 from glassstack.model.events import Syscall
 from glassstack.model.values import Missing
 from glassstack.store.snapshot import Snapshot
@@ -11,6 +12,7 @@ from glassstack.store.stack import Layer
 from glassstack.tui import moment as moments
 from glassstack.tui.callrow import result, took
 from glassstack.tui.draw import Row, Span, blank, fit, row, rule, wrap
+from glassstack.tui.launchrow import facts
 from glassstack.tui.look import Look
 from glassstack.tui.widgets.lines import Line, Lines, Rows
 
@@ -86,6 +88,8 @@ def rows_about(data: object, snapshot: Snapshot, width: int) -> list[Row]:
         return call_rows(data, snapshot.started, width)
     if isinstance(data, Layer):
         return layer_rows(data, width)
+    if isinstance(data, Launch):
+        return pairs(facts(data, snapshot.started), width)
     return fact_rows(data, width)
 
 

@@ -1,0 +1,137 @@
+"""Launches from the API's side: every function counted, and some launches followed to their fence."""
+
+from collections import deque
+
+from glassstack.format import units
+from glassstack.model.entities import Tally
+from glassstack.model.events import Tallies
+from glassstack.store.functions import MEASURED, why_none
+from glassstack.store.snapshot import Snapshot
+from glassstack.tui.draw import Cell, Column, Row, Table, blank, row, rule, wrap
+from glassstack.tui.launchrow import COLUMNS, WIDE, launch_row, missing_row
+from glassstack.tui.look import Look
+from glassstack.tui.names import process_name
+from glassstack.tui.pane import Drawing, Pane, View
+
+_FUNCTIONS = (
+    Column("process", 18),
+    Column("function"),
+    Column("calls", 11, right=True),
+    Column("/s", 6, right=True),
+    Column("p50", 8, right=True),
+    Column("p99", 8, right=True),
+    Column("max", 8, right=True),
+)
+_SPAN_NS = 2_000_000_000
+_MOST = 200
+_DEAR = 5.0
+"""Per cent of a processor from which on the cost of counting is a warning."""
+
+Key = tuple[int, str]
+
+
+class FunctionRates:
+    """Calls a second of each function, from the counts of the last two seconds."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, deque[tuple[int, dict[str, int]]]] = {}
+
+    def add(self, tallies: tuple[Tallies, ...]) -> None:
+        """Takes note of counts."""
+        for event in tallies:
+            held = self._seen.setdefault(event.pid, deque())
+            if held and event.ts < held[-1][0]:
+                held.clear()
+            if not held or event.ts > held[-1][0]:
+                held.append((event.ts, {tally.name: tally.calls for tally in event.tallies}))
+            while len(held) > 2 and event.ts - held[1][0] >= _SPAN_NS:
+                held.popleft()
+
+    def of(self, pid: int, name: str) -> float | None:
+        """``None`` before two counts were seen."""
+        held = self._seen.get(pid)
+        if not held or len(held) < 2:
+            return None
+        (begin, old), (end, new) = held[0], held[-1]
+        return (new.get(name, 0) - old.get(name, 0)) * 1e9 / (end - begin)
+
+
+def _at_most(tally: Tally, share: float) -> str:
+    return f"≤{units.duration(tally.percentile(share)).replace(' ', '')}" if tally.timed else "-"
+
+
+def function_rows(s: Snapshot, rates: FunctionRates, width: int) -> list[Row]:
+    """A row per process and function of the libraries; times are bounds out of log2 histograms."""
+    table = Table(_FUNCTIONS, width)
+    rows = [table.head()]
+    for event in sorted(s.tallies, key=lambda event: event.pid):
+        counted = [tally for tally in event.tallies if tally.library != "syscall"]
+        for tally in sorted(counted, key=lambda tally: (-tally.calls, tally.name)):
+            rate = rates.of(event.pid, tally.name)
+            cells: list[Cell] = [
+                (process_name(s, event.pid), "name"),
+                tally.name,
+                units.grouped(tally.calls),
+                ("-" if rate is None else units.rate(rate), "strong"),
+                _at_most(tally, 0.5),
+                _at_most(tally, 0.99),
+                units.duration(tally.max_ns).replace(" ", "") if tally.timed else "-",
+            ]
+            rows.append(table.row(cells, key=("function", event.pid, tally.name), ts=event.ts, data=tally))
+    return rows
+
+
+def source_rows(s: Snapshot, rates: FunctionRates, width: int) -> list[Row]:
+    """Who measured the functions, and what that costs the programs."""
+    why = why_none(s.tallies)
+    if why:
+        return [row((line, "warn")) for line in wrap(f"functions: not available: {why}", width)]
+    cost = max((event.cost_ns for event in s.tallies), default=0)
+    text = f"{MEASURED}: every call, in the kernel"
+    if not cost:
+        return [row((f"{text}; what that costs the program is not known", "dim"))]
+    calls = sum(
+        rates.of(event.pid, tally.name) or 0.0
+        for event in s.tallies
+        for tally in event.tallies
+        if tally.library != "syscall"
+    )
+    share = calls * cost / 1e7
+    text += f"; {units.duration(cost)} more a call is {share:.2g} % of a processor now"
+    return [row((line, "warn" if share > _DEAR else "dim")) for line in wrap(text, width)]
+
+
+def followed_rows(s: Snapshot, width: int) -> list[Row]:
+    """The newest launches that were followed, the newest first."""
+    rows = [rule("launches, followed to their fence; times since the call", width)]
+    if not s.launches:
+        return [*rows, row(("none followed yet", "dim"))]
+    emulated = any(device.driver == "embedded" for device in s.devices)
+    which = f"{s.launches_sample} of a process; " if s.launches_sample else ""
+    said = "emulated device" if emulated else "device's side measured"
+    rows += [row((line, "dim")) for line in wrap(f"{which}all are counted above; {said}", width)]
+    table = Table(COLUMNS, width)
+    rows.append(table.head())
+    for pid, launch in sorted(s.launches, key=lambda item: -item[1].called_ns)[:_MOST]:
+        rows.append(launch_row(table, s.started, pid, process_name(s, pid), launch))
+        if (launch.note or launch.status) and width < WIDE:
+            rows.append(missing_row(launch))
+    return rows
+
+
+class LaunchesPane(Pane):
+    """What the API was asked for, while the boundary is silent."""
+
+    PERIOD = 1.0
+
+    def __init__(self, look: Look, *, id: str) -> None:
+        super().__init__(look, id=id)
+        self._rates = FunctionRates()
+
+    def draw(self, view: View) -> Drawing:
+        s, width = view.snapshot, view.width
+        self._rates.add(s.tallies)
+        rows = source_rows(s, self._rates, width)
+        if not why_none(s.tallies):
+            rows += function_rows(s, self._rates, width)
+        return Drawing((), [*rows, *([blank()] if view.height > 30 else []), *followed_rows(s, width)])
