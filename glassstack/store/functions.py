@@ -3,7 +3,7 @@
 from glassstack.model.entities import Tally
 from glassstack.model.events import Tallies
 
-KINDS = ("launch", "copy", "sync")
+KINDS = ("launch", "sync", "copy")
 """What a rate is shown of."""
 MEASURED = "measured (uprobe)"
 NOT_ASKED = "counted by eBPF only: --source ebpf, as root"

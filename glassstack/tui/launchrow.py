@@ -16,7 +16,7 @@ COLUMNS = (
     Column("doorbell", 8, right=True),
     Column("start", 8, right=True),
     Column("fence", 8, right=True),
-    Column("seen by"),
+    Column("device seen by"),
 )
 _UNSEEN = "-"
 
@@ -39,9 +39,15 @@ def outcome(launch: Launch) -> str:
     return launch.note or launch.by
 
 
-def launch_row(table: Table, started: int, pid: int, name: str, launch: Launch) -> Row:
+def _last(launch: Launch, wide: bool) -> Cell:
+    """Who saw it; where there is no room, only whether all is well."""
+    if launch.status or launch.note:
+        return (outcome(launch) if wide else "see below", "bad" if launch.status else "warn")
+    return (launch.by if wide else "ok", "dim")
+
+
+def launch_row(table: Table, started: int, pid: int, name: str, launch: Launch, wide: bool) -> Row:
     """One line; its key is the launch."""
-    bad = bool(launch.status)
     cells: list[Cell] = [
         (units.clock(launch.called_ns - started), "dim"),
         name,
@@ -52,7 +58,7 @@ def launch_row(table: Table, started: int, pid: int, name: str, launch: Launch) 
         after(launch, launch.doorbell_ns),
         start_of(launch),
         (after(launch, launch.done_ns), "strong"),
-        (outcome(launch), "bad" if bad else "warn" if launch.note else "dim"),
+        _last(launch, wide),
     ]
     key = ("launch", pid, launch.tid, launch.called_ns)
     return table.row(cells, key=key, ts=launch.called_ns, data=launch)

@@ -127,7 +127,7 @@ class Follower:
         self._pending.append(made)
 
     def take(self, now: int) -> list[tuple[int, Launch]]:
-        """Launches that are told now, with their process: those with a fence, and those that had none in time."""
+        """Launches that are told now, with their process: with a fence, or without one for too long."""
         late = [made for made in self._pending if now - made.launch.returned_ns > PATIENCE_NS]
         for made in late:
             self._pending.remove(made)

@@ -45,7 +45,7 @@ class _Known:
 
 
 class _Reached(Space):
-    """A context whose pages need not be mapped: the embedded device's are in a file that the program has open."""
+    """A context whose pages need not be mapped: the embedded device's are in a file of the program."""
 
     def mapped(self, offset: int) -> Mapping | None:
         """The mapping that has this offset; any, where the file will do."""

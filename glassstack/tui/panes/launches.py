@@ -14,14 +14,15 @@ from glassstack.tui.names import process_name
 from glassstack.tui.pane import Drawing, Pane, View
 
 _FUNCTIONS = (
-    Column("process", 18),
-    Column("function"),
-    Column("calls", 11, right=True),
-    Column("/s", 6, right=True),
-    Column("p50", 8, right=True),
-    Column("p99", 8, right=True),
-    Column("max", 8, right=True),
+    Column("process", 16),
+    Column("function", 23),
+    Column("calls", 9, right=True),
+    Column("/s", 5, right=True),
+    Column("p50", 6, right=True),
+    Column("p99", 6, right=True),
+    Column("max", 6, right=True),
 )
+_ROOMY = tuple(Column(c.title, c.width + 4, c.right) for c in _FUNCTIONS)
 _SPAN_NS = 2_000_000_000
 _MOST = 200
 _DEAR = 5.0
@@ -57,13 +58,18 @@ class FunctionRates:
 
 
 def _at_most(tally: Tally, share: float) -> str:
-    return f"≤{units.duration(tally.percentile(share)).replace(' ', '')}" if tally.timed else "-"
+    return _short(tally.percentile(share)) if tally.timed else "-"
+
+
+def _short(ns: int) -> str:
+    """At most two digits before the unit's: bounds need no more."""
+    return units.duration(float(f"{ns:.2g}")).replace(" ", "")
 
 
 def function_rows(s: Snapshot, rates: FunctionRates, width: int) -> list[Row]:
     """A row per process and function of the libraries; times are bounds out of log2 histograms."""
-    table = Table(_FUNCTIONS, width)
-    rows = [table.head()]
+    table = Table(_ROOMY if width >= WIDE else _FUNCTIONS, width)
+    rows = [rule("functions of UMD and runtime; p50, p99: at most, to a factor of 2", width), table.head()]
     for event in sorted(s.tallies, key=lambda event: event.pid):
         counted = [tally for tally in event.tallies if tally.library != "syscall"]
         for tally in sorted(counted, key=lambda tally: (-tally.calls, tally.name)):
@@ -75,7 +81,7 @@ def function_rows(s: Snapshot, rates: FunctionRates, width: int) -> list[Row]:
                 ("-" if rate is None else units.rate(rate), "strong"),
                 _at_most(tally, 0.5),
                 _at_most(tally, 0.99),
-                units.duration(tally.max_ns).replace(" ", "") if tally.timed else "-",
+                _short(tally.max_ns) if tally.timed else "-",
             ]
             rows.append(table.row(cells, key=("function", event.pid, tally.name), ts=event.ts, data=tally))
     return rows
@@ -87,7 +93,7 @@ def source_rows(s: Snapshot, rates: FunctionRates, width: int) -> list[Row]:
     if why:
         return [row((line, "warn")) for line in wrap(f"functions: not available: {why}", width)]
     cost = max((event.cost_ns for event in s.tallies), default=0)
-    text = f"{MEASURED}: every call, in the kernel"
+    text = f"{MEASURED}, each call counted"
     if not cost:
         return [row((f"{text}; what that costs the program is not known", "dim"))]
     calls = sum(
@@ -97,26 +103,27 @@ def source_rows(s: Snapshot, rates: FunctionRates, width: int) -> list[Row]:
         if tally.library != "syscall"
     )
     share = calls * cost / 1e7
-    text += f"; {units.duration(cost)} more a call is {share:.2g} % of a processor now"
+    text += f"; it adds {units.duration(cost)} a call, now {share:.2g} % of a processor"
     return [row((line, "warn" if share > _DEAR else "dim")) for line in wrap(text, width)]
 
 
-def followed_rows(s: Snapshot, width: int) -> list[Row]:
-    """The newest launches that were followed, the newest first."""
-    rows = [rule("launches, followed to their fence; times since the call", width)]
+def followed_rows(s: Snapshot, width: int, most: int) -> tuple[list[Row], list[Row]]:
+    """Launches that were followed, the newest first: the ``most`` newest rows, and the others."""
+    rows = [rule("launches followed to their fence, times since the call", width)]
     if not s.launches:
-        return [*rows, row(("none followed yet", "dim"))]
+        return [*rows, row(("none followed yet", "dim"))], []
     emulated = any(device.driver == "embedded" for device in s.devices)
-    which = f"{s.launches_sample} of a process; " if s.launches_sample else ""
-    said = "emulated device" if emulated else "device's side measured"
-    rows += [row((line, "dim")) for line in wrap(f"{which}all are counted above; {said}", width)]
+    which = f"{s.launches_sample} of a process, all are counted" if s.launches_sample else ""
+    said = "emulated device" if emulated else "device measured"
+    rows.append(row((f"{which}; {said}", "dim")))
     table = Table(COLUMNS, width)
     rows.append(table.head())
+    begun = len(rows)
     for pid, launch in sorted(s.launches, key=lambda item: -item[1].called_ns)[:_MOST]:
-        rows.append(launch_row(table, s.started, pid, process_name(s, pid), launch))
+        rows.append(launch_row(table, s.started, pid, process_name(s, pid), launch, width >= WIDE))
         if (launch.note or launch.status) and width < WIDE:
             rows.append(missing_row(launch))
-    return rows
+    return rows[: begun + most], rows[begun + most :]
 
 
 class LaunchesPane(Pane):
@@ -131,7 +138,11 @@ class LaunchesPane(Pane):
     def draw(self, view: View) -> Drawing:
         s, width = view.snapshot, view.width
         self._rates.add(s.tallies)
-        rows = source_rows(s, self._rates, width)
+        gap = [blank()] if view.height > 30 else []
+        newest, older = followed_rows(s, width, max(4, view.height // 2 - 4))
+        rows = [*source_rows(s, self._rates, width), *newest]
         if not why_none(s.tallies):
-            rows += function_rows(s, self._rates, width)
-        return Drawing((), [*rows, *([blank()] if view.height > 30 else []), *followed_rows(s, width)])
+            rows += [*gap, *function_rows(s, self._rates, width)]
+        if older:
+            rows += [*gap, rule("older launches", width), *older]
+        return Drawing((), rows)

@@ -51,7 +51,11 @@ def _rates(layer: Layer) -> list[Span]:
     if layer.health == "unknown":  # a zero would claim that somebody looked
         return spans
     for label, value in layer.rates:
-        spans += [(units.rate(value), "strong" if value else ""), (f" {label.removesuffix('/s')}  ", "dim")]
+        gap = "  " if spans else ""
+        spans += [
+            (gap + units.rate(value), "strong" if value else ""),
+            (f" {label.removesuffix('/s')}", "dim"),
+        ]
     return spans
 
 
