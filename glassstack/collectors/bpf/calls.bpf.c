@@ -16,7 +16,8 @@
  *
  * Given by the loader: SCOPE with CGROUP_ID and CGROUP_LEVEL, FOLLOW, ANY_NODE,
  * COUNT, PAGES of the ring buffer, THREADS and PROCESSES to keep track of,
- * IOC_TYPE of the embedded device, and NR_name of each system call.
+ * IOC_TYPE of the embedded device, SUBMIT's number, and NR_name of each system
+ * call.
  */
 /* The device that a call is about; DEV_NONE: it does not matter to us. */
 static __always_inline u32 subject(u32 nr, struct regs *r, struct files *known, u32 pid)

@@ -7,6 +7,9 @@
 #define FDS 1024 /* descriptors from here on are not followed; their ioctls still are */
 #define PART 192 /* bytes of a record without the ring buffer's own 8 */
 #define SHORT 64 /* arguments up to here fit one record */
+#define FEW_PARTS 1
+#define MANY_PARTS 6
+#define PACKETS_KEPT 1024 /* bytes, as much as the tracer and the embedded device keep */
 
 /* What a descriptor is. 1-15 are fakegpu nodes, 16-119 were named by the loader. */
 #define DEV_NONE 0
@@ -29,7 +32,8 @@
 #define NR_EXIT 0xfff2
 
 #define F_WIDE (1U << 24)
-#define F_LOOK (1U << 31) /* the reader must look at it before it hands it on */
+#define F_PACKETS (1U << 25) /* the parts hold the packets of a SUBMIT */
+#define F_LOOK (1U << 31)    /* the reader must look at it before it hands it on */
 
 struct regs {
 	u64 r10, r9, r8, ax, cx, dx, si, di, nr, ip, cs;
@@ -61,6 +65,22 @@ struct wide {
 	u8 before[PART];
 	u64 gap_after;
 	u8 after[PART];
+};
+
+/* The packets that a SUBMIT points to: of each part the upper half of the gap says how much it holds. */
+struct part {
+	u64 gap;
+	u8 data[PART];
+};
+
+struct few_packets {
+	struct call first;
+	struct part part[FEW_PARTS];
+};
+
+struct many_packets {
+	struct call first;
+	struct part part[MANY_PARTS];
 };
 
 struct entry {

@@ -22,8 +22,13 @@ _DATA = STRIDE - 128
 _SHORT = 64
 _READ = 1 << 31
 _PART = STRIDE - 8
+_LENGTH = struct.Struct("<I").unpack_from
+_HELD = struct.Struct("<4xI").unpack_from
+_SUBMIT_IN = struct.Struct("<4xI8xII").unpack_from
+"""flags, length and padding of a SUBMIT."""
+_SUBMIT_MOST = 65536
 
-WIDE, LOOK = 1 << 24, 1 << 31
+WIDE, PACKETS, LOOK = 1 << 24, 1 << 25, 1 << 31
 BIRTH, EXEC, EXIT = 0xFFF0, 0xFFF1, 0xFFF2
 GPU, CTL, UVM, NAMED, ASK, UNKNOWN, OTHER, MAPPED, NOT = 1, 9, 10, 16, 120, 121, 122, 123, 126
 CLOEXEC = 0x80
@@ -66,6 +71,13 @@ def wide(block: bytes | bytearray, at: int) -> tuple[bytes, bytes]:
     return bytes(block[second : second + _PART]), bytes(block[third : third + _PART])
 
 
+def packets(block: bytes | bytearray, at: int) -> bytes:
+    """The packets of the SUBMIT at offset ``at``: in the parts behind it, each saying how much it holds."""
+    (length,) = _LENGTH(block, at)
+    parts = range(at + STRIDE, at + length + 8, STRIDE)
+    return b"".join(bytes(block[part + 8 : part + 8 + _HELD(block, part)[0]]) for part in parts)
+
+
 def calls_of(block: bytes, nodes: Mapping[int, str]) -> list[Event]:
     """The calls in a block; ``nodes`` names the devices."""
     events: list[Event] = []
@@ -94,7 +106,9 @@ def _call(
         raw = request
         args: tuple[int, ...] = (fd, request, arg)
         before, after = wide(block, at) if word & WIDE else (data[:_SHORT], data[_SHORT:])
-        label, fields = _ioctl(device, args, before[:size_before], after[:size_after], ret, entered != 0)
+        payload = packets(block, at) if word & PACKETS else b""
+        sides = before[:size_before], after[:size_after], payload
+        label, fields = _ioctl(device, args, *sides, ret, entered != 0)
     else:
         args = ARGUMENTS.unpack_from(data)
         path, how = wide(block, at) if word & WIDE else (b"", b"")
@@ -122,19 +136,33 @@ def _call(
 
 
 def _ioctl(
-    device: str, args: tuple[int, ...], before: bytes, after: bytes, ret: int, entry_seen: bool
+    device: str,
+    args: tuple[int, ...],
+    before: bytes,
+    after: bytes,
+    payload: bytes,
+    ret: int,
+    entry_seen: bool,
 ) -> tuple[str, dict[str, Scalar]]:
     request = args[1]
     if not is_decoded(device, request):
         return fields_of("ioctl", device, args, None, b"", b"", ret)
     if entry_seen:
-        return fields_of("ioctl", device, args, before, b"", after, ret)
+        return fields_of("ioctl", device, args, before, payload, after, ret)
+    if payload and not _fetched(after):
+        payload = b""
     # Only the argument after the call is known; what it said before is still there where nothing was written.
     answer = after if request & _READ else b""
-    label, fields = fields_of("ioctl", device, args, after, b"", answer, ret)
+    label, fields = fields_of("ioctl", device, args, after, payload, answer, ret)
     if label == "CHECK_VERSION" and ret >= 0:
         fields["version"] = "missing: the call had written over it when it was seen"
     return label, fields
+
+
+def _fetched(submit: bytes) -> bool:
+    """Whether the embedded device fetches the packets of a SUBMIT; else there is nothing to show of them."""
+    flags, length, pad = _SUBMIT_IN(submit) if len(submit) >= 24 else (1, 0, 0)
+    return not flags and not pad and 0 < length <= _SUBMIT_MOST and length % 8 == 0
 
 
 def _descriptor(name: str, args: tuple[int, ...], ret: int) -> int | None:
