@@ -19,6 +19,7 @@ class Options(msgspec.Struct, frozen=True):
         libraries: files to look for such functions in from the start, before a process has them mapped.
         period: seconds between two Tallies.
         ring_mib: size of the ring buffer, a power of two.
+        witness_fd: where the launched embedded device tells what it answered, -1 for nowhere.
     """
 
     command: tuple[str, ...] = ()
@@ -33,3 +34,4 @@ class Options(msgspec.Struct, frozen=True):
     libraries: tuple[str, ...] = ()
     period: float = 0.5
     ring_mib: int = 16
+    witness_fd: int = -1

@@ -12,6 +12,7 @@ from glassstack.collectors.bpf.functions import Functions
 from glassstack.collectors.bpf.launches import Following
 from glassstack.collectors.bpf.options import Options
 from glassstack.collectors.bpf.records import Item
+from glassstack.collectors.bpf.sleeping import Sleeping
 from glassstack.collectors.bpf.watch import Watch
 from glassstack.collectors.tracer.tracees import command_line
 from glassstack.collectors.wire import WireWriter
@@ -45,6 +46,7 @@ class Reader:
         self.watch = watch
         self.functions: Functions | None = None
         self._following: Following | None = None
+        self._sleeping = Sleeping()
         self._options = options
         self._wire = wire
         self._launched = launched
@@ -116,6 +118,7 @@ class Reader:
         if lost:
             self._wire.write([Dropped(time.monotonic_ns(), Source.EBPF, WHERE, lost)])
         calls = self.calls.in_flight(self._nodes)
+        calls += self._sleeping.look(self.watch.processes, {call.tid for call in calls})
         keys = frozenset((call.tid, call.since) for call in calls)
         if keys != self._in_flight:
             self._in_flight = keys

@@ -119,7 +119,9 @@ class Service:
     def _launch(self) -> Held:
         options = self._options
         if options.runner:
-            return launch_embedded(options.command, options.runner, b"", self._dispositions, -1)
+            return launch_embedded(
+                options.command, options.runner, b"", self._dispositions, options.witness_fd
+            )
         return launch(options.command, b"", self._dispositions, 0)
 
     # --- while it runs ----------------------------------------------------
