@@ -20,6 +20,7 @@ from glassstack.collectors.bpf.options import Options as ProbeOptions
 from glassstack.collectors.bpf.spawn import Probe
 from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.tracer.spawn import Tracer
+from glassstack.gpu.artifacts import libraries
 from glassstack.model.events import Event, Failed, Process, Syscall
 from glassstack.store.recording import SUFFIX, RecordingError
 
@@ -49,6 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_argument(parser)
     parser.add_argument("--cgroup", metavar="DIR", help="all processes of a cgroup v2, with eBPF")
     parser.add_argument("--system", action="store_true", help="all processes, with eBPF")
+    parser.add_argument(
+        "--launches", action="store_true", help="with eBPF: some launches followed from the API to their fence"
+    )
     add_launch_arguments(parser)
 
 
@@ -143,12 +147,20 @@ def _starter(
     wide = bool(args.cgroup or args.system)
     if wide and (command or args.pid or (args.cgroup and args.system)):
         raise CommandError("--cgroup or --system stands alone", "leave out COMMAND and -p", USAGE)
-    source = source_of("ebpf" if wide else args.source)
+    source = source_of("ebpf" if wide or args.launches else args.source)
     launch = launch_on(args.gpu if command else "none")
     pids = tuple(dict.fromkeys(args.pid))
     if source == "ebpf":
         probe = ProbeOptions(
-            command, pids, args.cgroup or "", args.system, launch.runner, args.follow, any_node
+            command,
+            pids,
+            args.cgroup or "",
+            args.system,
+            launch.runner,
+            args.follow,
+            any_node,
+            functions=args.launches,
+            libraries=libraries() if args.launches else (),
         )
         return partial(Probe, probe)
     options = Options(

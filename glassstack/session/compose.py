@@ -20,7 +20,7 @@ from glassstack.collectors.processes import ProcessCollector
 from glassstack.collectors.spaces import Spaces
 from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.udev import UdevCollector
-from glassstack.gpu.artifacts import Artifacts, MissingArtifactError
+from glassstack.gpu.artifacts import Artifacts, MissingArtifactError, libraries
 from glassstack.session import Session
 from glassstack.session.demo import Demo
 from glassstack.session.tracing import Tracing
@@ -73,20 +73,9 @@ def _tracing(
     """What to trace, by "ptrace" or "ebpf"; eBPF counts functions of the GPU libraries too."""
     if source == "ebpf":
         return ProbeOptions(
-            tuple(command), tuple(pids), runner=tuple(runner), functions=True, libraries=_libraries()
+            tuple(command), tuple(pids), runner=tuple(runner), functions=True, libraries=libraries()
         )
     return Options(command=tuple(command), pids=tuple(pids), runner=tuple(runner), each_call=each_call)
-
-
-def _libraries() -> tuple[str, ...]:
-    """The stand-in's libraries, which a program will map, so that its first launch counts."""
-    found = []
-    for name in ("libfakecuda.so.1", "libfakecudart.so"):
-        try:
-            found.append(str(Artifacts().lib(name)))
-        except MissingArtifactError:
-            continue  # a program may bring its own: those are found in its maps
-    return tuple(found)
 
 
 def run_session(

@@ -195,3 +195,42 @@ def test_a_call_in_flight_is_told_with_what_it_was_given() -> None:
     assert call.fields["size"] == 4096
     entry.device = records.OTHER
     assert running(8, entry, records.NODES) is None
+
+
+SUBMIT = BY_NAME["SUBMIT"].request
+
+
+def submitted(payload: bytes, entered: int = 1000, flags: int = 0, most: int = 6) -> bytes:
+    """A SUBMIT with its packets in as many parts as they take."""
+    argument = struct.pack("<IIQIIQ", 1, flags, 0x7000, len(payload), 0, 9).ljust(64, b"\0")
+    room = STRIDE - 8
+    parts = [payload[at : at + room] for at in range(0, most * room, room)]
+    words: dict[str, int | bytes] = {
+        "length": (1 + len(parts)) * STRIDE - 8,
+        "word": NR["ioctl"] | records.GPU << 16 | records.PACKETS,
+        "request": SUBMIT,
+        "entered": entered,
+        "before": 32 if entered else 0,
+        "after": 32,
+        "data": argument * 2,
+    }
+    tail = b"".join(struct.pack("<II", 0, len(part)) + part.ljust(room, b"\xff") for part in parts)
+    return record(**words) + tail
+
+
+@pytest.mark.parametrize("entered", [1000, 0])
+def test_the_packets_of_a_submit_are_decoded_from_its_parts(entered: int) -> None:
+    packets = struct.pack("<HHIQ", 4, 16, 0, 1000) * 20 + struct.pack("<HHI", 0, 24, 0).ljust(24, b"\0")
+    calls = records.calls_of(submitted(packets, entered) + record(), records.NODES)
+    assert [call.name for call in calls if isinstance(call, Syscall)] == ["SUBMIT", "ALLOC"]
+    assert isinstance(calls[0], Syscall)
+    assert calls[0].fields["ops"] == "DELAY ×20, NOP"
+    few = records.calls_of(submitted(packets[:32], entered, most=1), records.NODES)
+    assert isinstance(few[0], Syscall)
+    assert few[0].fields["ops"] == "DELAY ×2"
+
+
+def test_packets_that_the_embedded_device_did_not_fetch_are_not_told() -> None:
+    (refused,) = records.calls_of(submitted(bytes(16), entered=0, flags=1), records.NODES)
+    assert isinstance(refused, Syscall)
+    assert "ops" not in refused.fields

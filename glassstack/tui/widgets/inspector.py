@@ -33,7 +33,7 @@ def call_rows(call: Syscall, started: int, width: int) -> list[Row]:
     said = explain(call)
     outcome, style = result(call)
     head: tuple[Span, ...] = ((call.name, "name"), (" = ", "dim"), (outcome, style or "strong"))
-    rows = [row(*head, (f"  in {took(call)}", "dim"))]
+    rows = [row(*head, (f"  in {took(call)}" if call.dur_ns is not None else "", "dim"))]
     rows += [row((line, "accent")) for line in wrap(said.text, width)]
     if said.counterpart:
         rows += pairs([("on NVIDIA", said.counterpart)], width)
@@ -44,6 +44,8 @@ def call_rows(call: Syscall, started: int, width: int) -> list[Row]:
         ("began", f"{units.clock(call.ts - started, 9)} s"),
         ("seen by", call.source.value),
     ]
+    if call.dur_ns is None:
+        facts.append(("took", "not available: answered by seccomp notification, only its return is seen"))
     rows += pairs(facts, width)
     rows += pairs([(name, fields.value(name, value)) for name, value in call.fields.items()], width)
     return rows
