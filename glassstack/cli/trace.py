@@ -51,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cgroup", metavar="DIR", help="all processes of a cgroup v2, with eBPF")
     parser.add_argument("--system", action="store_true", help="all processes, with eBPF")
     parser.add_argument(
-        "--launches", action="store_true", help="with eBPF: some launches followed from the API to their fence"
+        "--launches",
+        action="store_true",
+        help="with eBPF: some launches followed from the API to their fence",
     )
     add_launch_arguments(parser)
 

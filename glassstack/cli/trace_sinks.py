@@ -57,7 +57,7 @@ class TextSink:
 
 
 class JsonSink:
-    """NDJSON: one object a call, for each gap (kind "dropped"), and with --launches for launches and counts."""
+    """NDJSON: one object a call and a gap (kind "dropped"); with --launches for launches and counts too."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

@@ -6,7 +6,7 @@ from glassstack.model.events import Tallies
 KINDS = ("launch", "sync", "copy")
 """What a rate is shown of."""
 MEASURED = "measured (uprobe)"
-NOT_ASKED = "counted by eBPF only: --source ebpf, as root"
+NOT_ASKED = "no eBPF (--source ebpf, as root)"
 _PREFIXES = ("fcuda", "cuda", "fcu", "cu")
 
 

@@ -88,7 +88,7 @@ def _library(s: Snapshot, key: str, title: str) -> Layer:
         detail = "not loaded: the program talks to the device itself, or has not started"
     rates, uncounted = _function_rates(s, key)
     if found and uncounted:
-        detail += f"; calls not available: {uncounted}"
+        detail = f"calls not available: {uncounted}; {detail}"
     source = MEASURED if rates and found else _why_no_library(s)
     return Layer(key, title, versions, health, rates, error, detail, source)
 

@@ -16,7 +16,7 @@ COLUMNS = (
     Column("doorbell", 8, right=True),
     Column("start", 8, right=True),
     Column("fence", 8, right=True),
-    Column("device seen by"),
+    Column("device"),
 )
 _UNSEEN = "-"
 
@@ -42,7 +42,7 @@ def outcome(launch: Launch) -> str:
 def _last(launch: Launch, wide: bool) -> Cell:
     """Who saw it; where there is no room, only whether all is well."""
     if launch.status or launch.note:
-        return (outcome(launch) if wide else "see below", "bad" if launch.status else "warn")
+        return (outcome(launch) if wide else "below", "bad" if launch.status else "warn")
     return (launch.by if wide else "ok", "dim")
 
 

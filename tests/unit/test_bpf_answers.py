@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from glassstack.collectors.bpf.answers import Answers
 from glassstack.model.events import Process, Syscall
 from glassstack.model.values import Source
 from tests.unit.events import call, channel, channels
 
 
-def seen(left: int, **more: object) -> Syscall:
+def seen(left: int, **more: Any) -> Syscall:
     """A call as eBPF sees it: its time is that of the return."""
     return call(left, source=Source.EBPF, dur_ns=None, fields={"size": 1}, **more)
 

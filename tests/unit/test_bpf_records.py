@@ -215,7 +215,7 @@ def submitted(payload: bytes, entered: int = 1000, flags: int = 0, most: int = 6
         "data": argument * 2,
     }
     tail = b"".join(struct.pack("<II", 0, len(part)) + part.ljust(room, b"\xff") for part in parts)
-    return record(**words) + tail
+    return record(**words) + tail  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("entered", [1000, 0])

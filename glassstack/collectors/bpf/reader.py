@@ -55,6 +55,8 @@ class Reader:
         self._in_flight: frozenset[tuple[int, int]] = frozenset()
         self._nodes = dict(records.NODES)
         self._commands: dict[int, str] = {}
+        self._watched = {launched}
+        """Processes of ours, those too that ended since they were last counted."""
 
     def count_functions(self, functions: Functions) -> None:
         """From now on functions are counted too."""
@@ -64,7 +66,7 @@ class Reader:
         self._since = time.monotonic_ns()
 
     def _is_watched(self, pid: int) -> bool:
-        return self._options.system or pid in self.watch.processes
+        return self._options.system or pid in self._watched or pid in self.watch.processes
 
     def begun(self) -> None:
         """Says that from now on it looks: no call is in flight yet."""
@@ -110,6 +112,8 @@ class Reader:
         if isinstance(item, records.Block):
             self._nodes.update(item.nodes)
             return True
+        if isinstance(item, Process):
+            self._watched.add(item.pid)
         return not (isinstance(item, Process) and item.what == "exit" and item.tid == self._launched)
 
     def _look_around(self) -> None:
@@ -134,11 +138,12 @@ class Reader:
         found = self.calls.tallies(self._nodes) if self._options.count else {}
         if self.functions:
             for pid, tallies in self.functions.tallies().items():
-                if pid in self.watch.processes or pid in found or pid in self._commands:
+                if self._is_watched(pid) or pid in found or pid in self._commands:
                     found.setdefault(pid, []).extend(tallies)
         self._wire.write([self._tallies(pid, tallies) for pid, tallies in sorted(found.items())])
         for pid in [pid for pid in found if not os.path.exists(f"/proc/{pid}")]:
             self._forget(pid)
+        self._watched &= self.watch.processes.keys() | {self._launched}
 
     def _tallies(self, pid: int, tallies: list[Tally]) -> Tallies:
         """Of one process; its name is kept, for the last ones come after its end."""
@@ -150,6 +155,7 @@ class Reader:
 
     def _forget(self, pid: int) -> None:
         self._commands.pop(pid, None)
+        self._watched.discard(pid)
         if self._options.count:
             self.calls.forget(pid)
         if self.functions:

@@ -103,7 +103,8 @@ def source_rows(s: Snapshot, rates: FunctionRates, width: int) -> list[Row]:
         if tally.library != "syscall"
     )
     share = calls * cost / 1e7
-    text += f"; it adds {units.duration(cost)} a call, now {share:.2g} % of a processor"
+    text += f"; it adds {units.duration(cost)} a call"
+    text += f", now {share:.2g} % of a processor" if share else ""
     return [row((line, "warn" if share > _DEAR else "dim")) for line in wrap(text, width)]
 
 
