@@ -157,7 +157,9 @@ static __always_inline void look(struct seen *seen, struct slot *slot)
 	bpf_probe_read_user(&fence, sizeof(fence), (void *)slot->fence);
 	seen->seqno = fence.seqno;
 	seen->rptr = fence.rptr;
-	bpf_probe_read_user(&seen->wptr, sizeof(seen->wptr), (void *)slot->doorbell);
+	/* A device at rest has taken the doorbell page away: then it has seen all there was. */
+	if (bpf_probe_read_user(&seen->wptr, sizeof(seen->wptr), (void *)slot->doorbell))
+		seen->wptr = fence.rptr;
 }
 
 static __always_inline void follow(u64 id, u64 now)
