@@ -55,6 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with eBPF: some launches followed from the API to their fence",
     )
+    parser.add_argument(
+        "--stack",
+        action="store_true",
+        help="with eBPF: the functions that led to each call, by frame pointers",
+    )
     add_launch_arguments(parser)
 
 
@@ -149,7 +154,7 @@ def _starter(
     wide = bool(args.cgroup or args.system)
     if wide and (command or args.pid or (args.cgroup and args.system)):
         raise CommandError("--cgroup or --system stands alone", "leave out COMMAND and -p", USAGE)
-    source = source_of("ebpf" if wide or args.launches else args.source)
+    source = source_of("ebpf" if wide or args.launches or args.stack else args.source)
     launch = launch_on(args.gpu if command else "none")
     pids = tuple(dict.fromkeys(args.pid))
     if source == "ebpf":
@@ -162,6 +167,7 @@ def _starter(
             args.follow,
             any_node,
             functions=args.launches,
+            stack=args.stack,
             libraries=libraries() if args.launches else (),
         )
         return partial(Probe, probe)

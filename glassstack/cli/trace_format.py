@@ -85,6 +85,7 @@ def line(event: Event, prefix: bool, color: bool = False) -> str | None:
     """The line for an event, ``None`` where it has none; ``prefix`` puts the thread before it."""
     if isinstance(event, Syscall):
         text, tid = call_line(event, color), event.tid
+        text += "".join(f"\n > {plain(function)}" for function in event.stack)
     elif isinstance(event, Process) and event.what == "exit" and event.tid == event.pid:
         how = "ended" if event.status is None else f"exited with {event.status}"
         how = f"killed by {event.signal}" if event.signal else how

@@ -40,7 +40,8 @@ class Syscall(_Event, frozen=True, tag="syscall", gc=False):
     the node or "" where the call is not on a device. ``raw`` is the ioctl
     number. ``ts`` is the entry, ``dur_ns`` the time to the return; where only
     the return was seen, ``ts`` is that and ``dur_ns`` is ``None``: not known.
-    ``cgroup`` is the id of the cgroup v2 (0: not known).
+    ``cgroup`` is the id of the cgroup v2 (0: not known). ``stack`` are the
+    functions that led to the call, innermost first, where that was asked for.
     """
 
     pid: int
@@ -55,6 +56,7 @@ class Syscall(_Event, frozen=True, tag="syscall", gc=False):
     fd: int | None = None
     raw: int | None = None
     cgroup: int = 0
+    stack: tuple[str, ...] = ()
 
     @property
     def end(self) -> int:

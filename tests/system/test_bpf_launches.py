@@ -94,3 +94,17 @@ def test_trace_tells_them_as_json_and_as_text(native: Path) -> None:
     text = tracing.trace(*words, "--", *train)
     assert " \u2192 doorbell +" in text.stderr
     assert "(completion ring)" in text.stderr
+
+
+def test_stacks_lead_from_the_call_up_to_the_program(native: Path) -> None:
+    burst = (native / "fakegpu-burst", "--rate", "20", "--bursts", "7", "--size", "2")
+    silent = ("sh", "-c", 'exec "$0" "$@" >/dev/null', *burst)
+    told = tracing.trace("--stack", "--json", "-e", "SUBMIT", "--", *silent)
+    assert told.returncode == 0, told.stderr
+    stacks = [line["stack"] for line in tracing.objects(told.stdout)]
+    assert len(stacks) == 14
+    named = [stack for stack in stacks if stack[0].startswith("ioctl+")]
+    assert named, "the process lived long enough to ask for names"
+    functions = [function.split("+")[0] for function in named[-1]]
+    assert functions.index("fcuLaunchKernel") < functions.index("fcudaLaunchKernel") < functions.index("main")
+    assert all("[" in function for function in named[-1])

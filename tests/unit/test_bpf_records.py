@@ -41,6 +41,7 @@ def record(nr: int = NR["ioctl"], device: int = records.GPU, **more: int | bytes
         "request": ALLOC,
         "before": 16,
         "after": 16,
+        "stack": 0,
         "arg": 0x7000,
         "data": struct.pack("<QII", 4096, 0, 0).ljust(64, b"\0")
         + struct.pack("<QII", 4096, 0, 9).ljust(64, b"\0"),

@@ -111,6 +111,15 @@ def test_a_submit_is_the_job_that_was_queued_while_the_call_lasted() -> None:
     assert (second.via, second.seqno, second.done_ns) == ("submit", 2, 2500)
 
 
+def test_a_launch_whose_channel_was_not_known_is_not_taken_for_a_submit() -> None:
+    follower = Follower()
+    unknown = Launch(8, "fcuLaunchKernel", 1000, 1100, note="its channel was not known yet")
+    follower.made(Made(7, unknown))
+    complete(follower, completion(1, 1050, 1060, 1500))
+    assert not told(follower)
+    assert len(follower.waiting) == 1
+
+
 def test_tracepoints_give_each_stage() -> None:
     follower = Follower()
     follower.made(by_ring(wptr=512))

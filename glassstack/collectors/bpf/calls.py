@@ -62,6 +62,7 @@ def defines(options: Options) -> dict[str, int]:
         "FOLLOW": int(options.follow or bool(options.command)),
         "ANY_NODE": int(options.any_node),
         "COUNT": int(options.count),
+        "STACK": int(options.stack),
         "PAGES": (options.ring_mib << 20) // 4096,
         "THREADS": threads,
         "PROCESSES": 4096,

@@ -80,6 +80,7 @@ static __always_inline void fill(struct call *c, u32 word, struct regs *r, s64 r
 	c->arg = r->dx;
 	c->before_size = 0;
 	c->after_size = 0;
+	c->stack = r->stack;
 }
 
 static __always_inline void save_arguments(struct call *c, struct regs *r)

@@ -37,9 +37,12 @@
 
 struct regs {
 	u64 r10, r9, r8, ax, cx, dx, si, di, nr, ip, cs;
+	u64 stack; /* none of the registers: of the program's stack */
 };
 #define REGS_OFFSET (7 * 8) /* of r10 in struct pt_regs */
-#define USER_CS 0x33	    /* 64-bit code; a 32-bit call has other numbers */
+#define NO_STACK 0xffff
+#define STACKS 16384
+#define USER_CS 0x33 /* 64-bit code; a 32-bit call has other numbers */
 
 struct call {
 	u64 entered; /* CLOCK_MONOTONIC ns, 0: not seen */
@@ -51,8 +54,9 @@ struct call {
 	u32 word; /* nr, device << 16, flags */
 	s32 fd;
 	u32 request;
-	u16 before_size;
-	u16 after_size;
+	u8 before_size;
+	u8 after_size;
+	u16 stack; /* 0: none, else its number and 1; NO_STACK: there was no room for it */
 	u64 arg;
 	u8 data[2 * SHORT]; /* before and after; of other calls the six arguments */
 };
@@ -133,6 +137,9 @@ BPF_HASH(asked, struct place, u32, 1024); /* descriptors that the loader is to l
 BPF_ARRAY(no_tally, struct tally, 1);
 #else
 BPF_RINGBUF_OUTPUT(ring, PAGES);
+#endif
+#if STACK
+BPF_STACK_TRACE(stacks, STACKS);
 #endif
 BPF_PERCPU_ARRAY(lost, u64, 1); /* what found no room */
 

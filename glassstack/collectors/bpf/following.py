@@ -194,6 +194,8 @@ class Follower:
             return False
         if made.place is not None:
             return made.place == ended.place and made.after is not None and ended.seqno > made.after
+        if launch.note:  # it may have gone through a ring that nobody looked at
+            return False
         if ended.queued is not None:
             return launch.called_ns <= ended.queued <= launch.returned_ns
         return any(

@@ -6,6 +6,8 @@ Owns the three BPF objects while they run. Knows nothing of launching and ending
 import os
 import time
 
+import msgspec
+
 from glassstack.collectors.bpf import records
 from glassstack.collectors.bpf.calls import Calls
 from glassstack.collectors.bpf.functions import Functions
@@ -13,6 +15,7 @@ from glassstack.collectors.bpf.launches import Following
 from glassstack.collectors.bpf.options import Options
 from glassstack.collectors.bpf.records import Item
 from glassstack.collectors.bpf.sleeping import Sleeping
+from glassstack.collectors.bpf.stacks import Stacks
 from glassstack.collectors.bpf.watch import Watch
 from glassstack.collectors.tracer.tracees import command_line
 from glassstack.collectors.wire import WireWriter
@@ -47,6 +50,7 @@ class Reader:
         self.functions: Functions | None = None
         self._following: Following | None = None
         self._sleeping = Sleeping()
+        self._stacks = Stacks(calls.tables) if options.stack else None
         self._options = options
         self._wire = wire
         self._launched = launched
@@ -105,8 +109,14 @@ class Reader:
         if not block:
             return 0
         size = len(block)
-        self._wire.write([item for item in self.watch.take(block) if self._goes_on(item)])
+        items = [item for item in self.watch.take(block) if self._goes_on(item)]
+        self._wire.write([self._with_stacks(item) for item in items] if self._stacks else items)
         return size
+
+    def _with_stacks(self, item: Item) -> Item:
+        if self._stacks is None or not isinstance(item, records.Block):
+            return item
+        return msgspec.structs.replace(item, stacks=self._stacks.new_in(item.data))
 
     def _goes_on(self, item: Item) -> bool:
         if isinstance(item, records.Block):

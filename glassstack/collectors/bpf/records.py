@@ -10,9 +10,9 @@ from glassstack.decoders.syscalls import NUMBERS, OPENS, as_int, errno_name
 from glassstack.model.events import Event, Syscall
 from glassstack.model.values import Scalar, Source
 
-RECORD = struct.Struct("<IIQQqQIIIiIHHQ128s")
+RECORD = struct.Struct("<IIQQqQIIIiIBBHQ128s")
 """Length (0: goes on from the record before), page; entered, left, return, cgroup, pid, tid, word, fd,
-request, sizes before and after, argument, data."""
+request, sizes before and after, stack, argument, data."""
 STRIDE = RECORD.size
 WORD = 8 + 40
 """Offset of ``word`` in a record."""
@@ -20,6 +20,8 @@ _REQUEST = WORD + 8
 ARGUMENTS = struct.Struct("<6Q")
 _DATA = STRIDE - 128
 _SHORT = 64
+_STACK = 13
+NO_STACK = 0xFFFF
 _READ = 1 << 31
 _PART = STRIDE - 8
 _LENGTH = struct.Struct("<I").unpack_from
@@ -44,10 +46,12 @@ _NAMES = {nr: name for name, nr in NUMBERS["x86_64"].items()}
 
 
 class Block(msgspec.Struct, frozen=True, tag_field="kind", tag="block"):
-    """Records as the kernel wrote them. ``nodes`` are names given to devices since the last block."""
+    """Records as the kernel wrote them. ``nodes`` are names given to devices since the last block,
+    ``stacks`` those that it is the first to have, by ``stack_key``."""
 
     data: bytes
     nodes: dict[int, str] = {}
+    stacks: dict[int, tuple[str, ...]] = {}
 
 
 Item = Event | Block
@@ -78,24 +82,36 @@ def packets(block: bytes | bytearray, at: int) -> bytes:
     return b"".join(bytes(block[part + 8 : part + 8 + _HELD(block, part)[0]]) for part in parts)
 
 
-def calls_of(block: bytes, nodes: Mapping[int, str]) -> list[Event]:
-    """The calls in a block; ``nodes`` names the devices."""
+def stack_key(pid: int, number: int) -> int:
+    """What names a stack of a process."""
+    return pid << 16 | number
+
+
+def calls_of(
+    block: bytes, nodes: Mapping[int, str], stacks: Mapping[int, tuple[str, ...]] | None = None
+) -> list[Event]:
+    """The calls in a block; ``nodes`` names the devices, ``stacks`` has what Blocks said."""
     events: list[Event] = []
     for index, record in enumerate(RECORD.iter_unpack(block)):
         if record[0]:
             call = _call(record, block, index * STRIDE, nodes)
             if call is not None:
+                if record[_STACK] and stacks is not None:
+                    stack = stacks.get(stack_key(record[6], record[_STACK]), ())
+                    call = msgspec.structs.replace(call, stack=stack)
                 events.append(call)
     return events
 
 
 def _call(
-    record: tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, bytes],
+    record: tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, bytes],
     block: bytes,
     at: int,
     nodes: Mapping[int, str],
 ) -> Syscall | None:
-    _, _, entered, left, ret, cgroup, pid, tid, word, fd, request, size_before, size_after, arg, data = record
+    _, _, entered, left, ret, cgroup, pid, tid, word, fd, request, size_before, size_after, _, arg, data = (
+        record
+    )
     name = _NAMES.get(word & 0xFFFF)
     if name is None:
         return None

@@ -30,6 +30,7 @@ def _words(options: Options) -> list[str]:
         "--any-node": options.any_node,
         "--count": options.count,
         "--functions": options.functions,
+        "--stack": options.stack,
     }
     words += [flag for flag, given in flags.items() if given]
     return [*words, "--", *options.command] if options.command else words
@@ -62,6 +63,7 @@ class Probe(Helper[Item]):
             "glassstack.collectors.bpf.__main__", _words(options), records.decode, stdin, stdout, stderr, fds
         )
         self._nodes = dict(records.NODES)
+        self._stacks: dict[int, tuple[str, ...]] = {}
         self._answers = Answers()
         self._held: list[Event] = []
         """From the first call on whose answer the device had not told of yet."""
@@ -76,7 +78,8 @@ class Probe(Helper[Item]):
         for item in batch:
             if isinstance(item, records.Block):
                 self._nodes.update(item.nodes)
-                events += records.calls_of(item.data, self._nodes)
+                self._stacks.update(item.stacks)
+                events += records.calls_of(item.data, self._nodes, self._stacks)
             else:
                 events.append(item)
         return self._with_answers(events) if self._witness else events

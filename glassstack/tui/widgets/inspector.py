@@ -48,6 +48,8 @@ def call_rows(call: Syscall, started: int, width: int) -> list[Row]:
         facts.append(("took", "not available: answered by seccomp notification, only its return is seen"))
     rows += pairs(facts, width)
     rows += pairs([(name, fields.value(name, value)) for name, value in call.fields.items()], width)
+    if call.stack:
+        rows += pairs([("stack", call.stack[0]), *(("", function) for function in call.stack[1:])], width)
     return rows
 
 
