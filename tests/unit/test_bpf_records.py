@@ -96,7 +96,7 @@ def test_reads_everything_once_in_order_over_the_end(ring: Ring) -> None:
             ring.write(record(arg=made))
             made += 1
         for one in RECORD.iter_unpack(reader.read(1 << 20)):
-            assert one[13] == got
+            assert one[14] == got
             got += 1
         assert ring.consumed() == ring.end
     assert got == made
@@ -166,7 +166,7 @@ def test_unknown_numbers_and_births_are_no_calls() -> None:
 
 
 def test_hostile_sizes_do_not_raise() -> None:
-    call = only(record(before=0xFFFF, after=0xFFFF, data=b"\xff" * 128))
+    call = only(record(before=0xFF, after=0xFF, data=b"\xff" * 128))
     assert call.name == "ALLOC"
 
 
@@ -235,3 +235,13 @@ def test_packets_that_the_embedded_device_did_not_fetch_are_not_told() -> None:
     (refused,) = records.calls_of(submitted(bytes(16), entered=0, flags=1), records.NODES)
     assert isinstance(refused, Syscall)
     assert "ops" not in refused.fields
+
+
+def test_a_stack_is_told_with_each_call_that_has_it() -> None:
+    block = record(stack=3) + record() + record(stack=4, pid=9)
+    stacks = {records.stack_key(7, 3): ("ioctl+0x3b [libc.so.6]", "main+0x2 [train]")}
+    calls = [call for call in records.calls_of(block, records.NODES, stacks) if isinstance(call, Syscall)]
+    assert [call.stack for call in calls] == [stacks[records.stack_key(7, 3)], (), ()]
+    assert [
+        call for call in records.calls_of(block, records.NODES) if isinstance(call, Syscall) and call.stack
+    ] == []
