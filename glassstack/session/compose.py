@@ -17,6 +17,7 @@ from glassstack.collectors.maps import MapsCollector
 from glassstack.collectors.polling import Polling
 from glassstack.collectors.probe_machine import Absent
 from glassstack.collectors.processes import ProcessCollector
+from glassstack.collectors.reach import Reach
 from glassstack.collectors.spaces import Spaces
 from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.udev import UdevCollector
@@ -40,7 +41,8 @@ def _watch(session: Session, devices: Names, log: bool = False) -> None:
     """Four threads: a slow walk over all processes must not make rates uneven, nor the first look late."""
     spaces = Spaces(id_of=ContextIds(devices))
     pids = session.targets
-    quick = (DevicePoller(devices, log=log), ChannelPoller(pids, spaces), CompletionPoller(pids, spaces))
+    jobs = CompletionPoller(pids, Reach(id_of=ContextIds(devices)))
+    quick = (DevicePoller(devices, log=log), ChannelPoller(pids, spaces), jobs)
     holders = HolderCollector()
     slow = (MapsCollector(pids), CgroupCollector(pids), ProcessCollector(holders=holders), holders)
     kernel = (KmsgCollector(), UdevCollector())

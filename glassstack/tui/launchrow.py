@@ -52,9 +52,9 @@ def launch_row(table: Table, started: int, pid: int, name: str, launch: Launch, 
         (units.clock(launch.called_ns - started), "dim"),
         name,
         _UNSEEN if launch.channel is None else str(launch.channel),
-        (launch.via if launch.wptr is None else units.grouped(launch.wptr), "dim"),
+        (launch.via or _UNSEEN if launch.wptr is None else units.grouped(launch.wptr), "dim"),
         (_UNSEEN if launch.seqno is None else units.grouped(launch.seqno), "dim"),
-        after(launch, launch.returned_ns),
+        after(launch, launch.returned_ns) if launch.function else _UNSEEN,
         after(launch, launch.doorbell_ns),
         start_of(launch),
         (after(launch, launch.done_ns), "strong"),
@@ -69,6 +69,13 @@ def missing_row(launch: Launch) -> Row:
     return row(("  └ ", "rule"), (outcome(launch), "bad" if launch.status else "warn"))
 
 
+def _api(launch: Launch) -> str:
+    if not launch.function:
+        return "not available: no uprobe"
+    by = "the ioctl, measured" if launch.function == "SUBMIT" else "measured (uprobe)"
+    return f"returned after {after(launch, launch.returned_ns)}; {by}"
+
+
 def facts(launch: Launch, started: int) -> list[tuple[str, str]]:
     """Label and value of each stage, for the side panel."""
     where = f"{device_name(launch.device)} context {launch.context}" if launch.device else "not known"
@@ -79,9 +86,9 @@ def facts(launch: Launch, started: int) -> list[tuple[str, str]]:
     seqno = _UNSEEN if launch.seqno is None else launch.seqno
     said = "joined a job that had begun before" if start_of(launch) == "joined" else start_of(launch)
     return [
-        ("function", f"{launch.function}, thread {launch.tid}"),
+        ("function", f"{launch.function}, thread {launch.tid}" if launch.function else "not seen"),
         ("called", f"{units.clock(launch.called_ns - started, 9)} s"),
-        ("API", f"returned after {after(launch, launch.returned_ns)}; measured (uprobe)"),
+        ("API", _api(launch)),
         ("on", where + channel),
         ("ring", ring),
         ("doorbell", f"seen by the device after {after(launch, launch.doorbell_ns)}"),

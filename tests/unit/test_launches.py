@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from glassstack.model import events as ev
-from glassstack.model.entities import Launch, Mapping, Tally
+from glassstack.model.entities import Completion, Launch, Mapping, Tally
 from glassstack.model.values import Source
 from glassstack.store.functions import kind_of
 from glassstack.store.series import Series
@@ -15,7 +15,7 @@ from glassstack.store.store import Store
 from glassstack.tui.look import Look
 from glassstack.tui.pane import View
 from glassstack.tui.panes.launches import LaunchesPane
-from tests.unit.events import SECOND, process
+from tests.unit.events import SECOND, call, process
 
 SAMPLE = "the first 10 of each 100 ms"
 
@@ -119,3 +119,22 @@ def test_what_counting_costs_is_said() -> None:
         drawing = pane.draw(View(store.snapshot(), 158, 48))
     # 50,000 launches a second, each counted in the UMD and in the runtime.
     assert "it adds 2 µs a call, now 20 % of a processor" in drawing.body[0].text
+
+
+def test_without_uprobes_jobs_are_followed_from_the_submit_or_the_doorbell() -> None:
+    store = Store()
+    at = 2 * SECOND
+    submit = call(at, "SUBMIT", dur_ns=30_000, fields={"seqno": 5}, ret=0)
+    jobs = (
+        Completion(5, 0, at + 20_000, at + 40_000, at + 70_000, 0, 64),
+        Completion(5, 1, at + 90_000, at + 95_000, at + 99_000, 0, 64),  # a ring's, with the same number
+    )
+    store.apply([process(SECOND, "start"), submit])
+    store.apply([ev.Completions(at + SECOND, Source.POLL, 7, "/dev/fakegpu0", 1, jobs, 2)])
+    rows = drawn(store)
+    by_call = next(text for text in rows if "70 µs" in text)
+    assert all(stage in by_call for stage in ("30 µs", "20 µs", "40 µs"))
+    by_doorbell = next(text for text in rows if "9 µs" in text)
+    assert " - " in by_doorbell
+    assert any("the API is not seen" in text for text in rows)
+    assert "no eBPF" in rows[0]

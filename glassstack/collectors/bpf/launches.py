@@ -18,10 +18,11 @@ from glassstack.collectors.bpf.ring import RingReader
 from glassstack.collectors.completions import CompletionPoller
 from glassstack.collectors.device import ContextIds
 from glassstack.collectors.memory import UnreadableError
+from glassstack.collectors.reach import Reach
 from glassstack.collectors.spaces import Space, Spaces
 from glassstack.decoders import fakegpu_uapi as uapi
 from glassstack.decoders.pages import decode_doorbells
-from glassstack.model.entities import Launch, Mapping
+from glassstack.model.entities import Launch
 from glassstack.model.events import Completions, Event, Launches
 from glassstack.model.values import Source
 
@@ -44,28 +45,6 @@ class _Known:
         self.at = at
 
 
-class _Reached(Space):
-    """A context whose pages need not be mapped: the embedded device's are in a file of the program."""
-
-    def mapped(self, offset: int) -> Mapping | None:
-        """The mapping that has this offset; any, where the file will do."""
-        return super().mapped(offset) or (self.mappings[0] if self._file else None)
-
-    def read(self, offset: int, size: int) -> bytes:
-        """A range of the space. Raises UnreadableError."""
-        if self._file is not None and super().mapped(offset) is None:
-            return self._file.read(offset, size)
-        return super().read(offset, size)
-
-
-class _Reach(Spaces):
-    """Spaces of which the completion ring can be read though only buffers are mapped."""
-
-    def of(self, pid: int) -> list[Space]:
-        """The contexts of a process. Raises UnreadableError."""
-        return [_Reached(pid, space.mappings, space.context) for space in super().of(pid)]
-
-
 class Following:
     """The launches that are followed.
 
@@ -85,7 +64,7 @@ class Following:
         ids = ContextIds()
         self._spaces = Spaces(id_of=ids)
         self._pids: list[int] = []
-        self._completions = CompletionPoller(lambda: self._pids, _Reach(id_of=ids))
+        self._completions = CompletionPoller(lambda: self._pids, Reach(id_of=ids))
         self._known: dict[int, _Known] = {}
         self._owners: dict[tuple[int, int], int] = {}
         """(device, context) of the kernel's driver → process."""

@@ -5,6 +5,7 @@ from collections import deque
 from glassstack.format import units
 from glassstack.model.entities import Tally
 from glassstack.model.events import Tallies
+from glassstack.store import jobs
 from glassstack.store.functions import MEASURED, why_none
 from glassstack.store.snapshot import Snapshot
 from glassstack.tui.draw import Cell, Column, Row, Table, blank, row, rule, wrap
@@ -110,17 +111,24 @@ def source_rows(s: Snapshot, rates: FunctionRates, width: int) -> list[Row]:
 
 def followed_rows(s: Snapshot, width: int, most: int) -> tuple[list[Row], list[Row]]:
     """Launches that were followed, the newest first: the ``most`` newest rows, and the others."""
-    rows = [rule("launches followed to their fence, times since the call", width)]
-    if not s.launches:
+    found = list(s.launches)
+    if found:
+        rows = [rule("launches followed to their fence, times since the call", width)]
+    else:
+        rows = [rule("jobs followed to their fence, times since SUBMIT or doorbell", width)]
+        found = jobs.followed(s, _MOST)
+    if not found:
         return [*rows, row(("none followed yet", "dim"))], []
     emulated = any(device.driver == "embedded" for device in s.devices)
-    which = f"{s.launches_sample} of a process, all are counted" if s.launches_sample else ""
+    which = f"{s.launches_sample} of a process, all are counted"
+    if not s.launches:
+        which = "out of the completion rings; the API is not seen"
     said = "emulated device" if emulated else "device measured"
     rows.append(row((f"{which}; {said}", "dim")))
     table = Table(COLUMNS, width)
     rows.append(table.head())
     begun = len(rows)
-    for pid, launch in sorted(s.launches, key=lambda item: -item[1].called_ns)[:_MOST]:
+    for pid, launch in sorted(found, key=lambda item: -item[1].called_ns)[:_MOST]:
         rows.append(launch_row(table, s.started, pid, process_name(s, pid), launch, width >= WIDE))
         if (launch.note or launch.status) and width < WIDE:
             rows.append(missing_row(launch))
