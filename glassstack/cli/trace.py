@@ -20,6 +20,7 @@ from glassstack.collectors.bpf.options import Options as ProbeOptions
 from glassstack.collectors.bpf.spawn import Probe
 from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.tracer.spawn import Tracer
+from glassstack.gpu.artifacts import libraries
 from glassstack.model.events import Event, Failed, Process, Syscall
 from glassstack.store.recording import SUFFIX, RecordingError
 
@@ -56,6 +57,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_argument(parser)
     parser.add_argument("--cgroup", metavar="DIR", help="all processes of a cgroup v2, with eBPF")
     parser.add_argument("--system", action="store_true", help="all processes, with eBPF")
+    parser.add_argument(
+        "--launches",
+        action="store_true",
+        help="with eBPF: some launches followed from the API to their fence",
+    )
+    parser.add_argument(
+        "--stack",
+        action="store_true",
+        help="with eBPF: the functions that led to each call, by frame pointers",
+    )
     add_launch_arguments(parser)
 
 
@@ -150,12 +161,21 @@ def _starter(
     wide = bool(args.cgroup or args.system)
     if wide and (command or args.pid or (args.cgroup and args.system)):
         raise CommandError("--cgroup or --system stands alone", "leave out COMMAND and -p", USAGE)
-    source = source_of("ebpf" if wide else args.source)
+    source = source_of("ebpf" if wide or args.launches or args.stack else args.source)
     launch = launch_on(args.gpu if command else "none")
     pids = tuple(dict.fromkeys(args.pid))
     if source == "ebpf":
         probe = ProbeOptions(
-            command, pids, args.cgroup or "", args.system, launch.runner, args.follow, any_node
+            command,
+            pids,
+            args.cgroup or "",
+            args.system,
+            launch.runner,
+            args.follow,
+            any_node,
+            functions=args.launches,
+            stack=args.stack,
+            libraries=libraries() if args.launches else (),
         )
         return partial(Probe, probe)
     options = Options(

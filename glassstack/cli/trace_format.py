@@ -6,7 +6,8 @@ from functools import lru_cache
 from glassstack.decoders.syscalls import OPENS
 from glassstack.format import fields, units
 from glassstack.format.text import plain
-from glassstack.model.events import Dropped, Event, Failed, Log, Process, Syscall
+from glassstack.model.entities import Launch
+from glassstack.model.events import Dropped, Event, Failed, Launches, Log, Process, Syscall
 
 _GIVE_FD = OPENS | {"dup", "dup2", "dup3", "fcntl"}
 _RED, _DIM, _OFF = "\x1b[31m", "\x1b[2m", "\x1b[0m"
@@ -62,14 +63,36 @@ def call_line(call: Syscall, color: bool = False) -> str:
     return f"{head}) = {result} {_DIM}{duration}{_OFF}"
 
 
+def launch_line(launch: Launch) -> str:
+    """``fcuLaunchKernel 4.8µs → ch 1 wptr 224 → doorbell +72µs → start +72µs → fence 3 +245µs``."""
+
+    def after(ts: int | None) -> str:
+        return "?" if ts is None else "+" + units.duration(ts - launch.called_ns).replace(" ", "")
+
+    parts = [f"{plain(launch.function)} {after(launch.returned_ns)[1:]}"]
+    if launch.channel is not None:
+        ring = "SUBMIT" if launch.wptr is None else f"wptr {launch.wptr}"
+        parts.append(f"ch {launch.channel} {ring}")
+    parts.append(f"doorbell {after(launch.doorbell_ns)}")
+    joined = launch.start_ns is not None and launch.start_ns < launch.called_ns
+    parts.append("job started before" if joined else f"start {after(launch.start_ns)}")
+    parts.append(f"fence {'?' if launch.seqno is None else launch.seqno} {after(launch.done_ns)}")
+    end = f"Xid {launch.status}" if launch.status else launch.note or launch.by
+    return f"{' → '.join(parts)} ({plain(end)})"
+
+
 def line(event: Event, prefix: bool, color: bool = False) -> str | None:
     """The line for an event, ``None`` where it has none; ``prefix`` puts the thread before it."""
     if isinstance(event, Syscall):
         text, tid = call_line(event, color), event.tid
+        text += "".join(f"\n > {plain(function)}" for function in event.stack)
     elif isinstance(event, Process) and event.what == "exit" and event.tid == event.pid:
         how = "ended" if event.status is None else f"exited with {event.status}"
         how = f"killed by {event.signal}" if event.signal else how
         text, tid = f"+++ {how} +++", event.pid
+    elif isinstance(event, Launches):
+        lines = [f"[pid {one.tid}] " * prefix + launch_line(one) for one in event.launches]
+        return "\n".join(lines) or None
     elif isinstance(event, Log):
         return f"--- kernel log: {plain(event.text)} ---"
     elif isinstance(event, Dropped):

@@ -11,7 +11,7 @@ import msgspec
 from glassstack.cli.errors import USAGE, CommandError
 from glassstack.cli.trace_counts import Counts
 from glassstack.cli.trace_format import line
-from glassstack.model.events import SCHEMA_VERSION, Dropped, Event, Syscall
+from glassstack.model.events import SCHEMA_VERSION, Dropped, Event, Launches, Syscall, Tallies
 from glassstack.store.recording import RecordingError, Writer
 
 
@@ -57,7 +57,7 @@ class TextSink:
 
 
 class JsonSink:
-    """NDJSON: one object a call, and one for each gap (kind "dropped")."""
+    """NDJSON: one object a call and a gap (kind "dropped"); with --launches for launches and counts too."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -69,7 +69,7 @@ class JsonSink:
         lines = [
             self._start + self._encode(event)[1:] + b"\n"
             for event in batch
-            if isinstance(event, Syscall | Dropped)
+            if isinstance(event, Syscall | Dropped | Launches | Tallies)
         ]
         if lines:
             self._stream.write(b"".join(lines))

@@ -26,6 +26,7 @@ class Helper(Generic[T]):
         words: of its command line, without the wire.
         decode: a frame of the wire to items.
         stdin, stdout, stderr: for the program it launches, as subprocess.Popen takes them.
+        fds: descriptors that it gets, under the same numbers.
 
     Attributes:
         process: the helper itself.
@@ -39,12 +40,13 @@ class Helper(Generic[T]):
         stdin: int | IO[bytes] | None = None,
         stdout: int | IO[bytes] | None = None,
         stderr: int | IO[bytes] | None = None,
+        fds: Sequence[int] = (),
     ) -> None:
         reading, writing = os.pipe()
         try:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _START.format(module), _ROOT, f"--wire-fd={writing}", *words],
-                pass_fds=(writing,),
+                pass_fds=(writing, *fds),
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,

@@ -64,3 +64,14 @@ class Artifacts:
             f"this glassstack was installed without {name}",
             "install gcc, make and libc6-dev, then install glassstack again",
         )
+
+
+def libraries() -> tuple[str, ...]:
+    """The stand-in's libraries, which a program will map: probed from the start, its first launch counts."""
+    found = []
+    for name in ("libfakecuda.so.1", "libfakecudart.so"):
+        try:
+            found.append(str(Artifacts().lib(name)))
+        except MissingArtifactError:
+            continue  # a program may bring its own: those are found in its maps
+    return tuple(found)

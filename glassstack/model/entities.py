@@ -244,6 +244,34 @@ class Tally(msgspec.Struct, frozen=True):
         return self.max_ns
 
 
+class Launch(msgspec.Struct, frozen=True):
+    """One launch followed from the API to its fence; times are CLOCK_MONOTONIC ns, ``None`` = not seen.
+
+    ``via`` is "ring" or "submit", "" where neither could be told; ``wptr`` is
+    where the program's pointer stood after it. ``doorbell_ns`` is when the
+    device saw it. A launch may join a job that has begun already: then
+    ``start_ns`` is before ``called_ns``. ``by`` says who told the device's
+    side: "tracepoints" or "completion ring"; ``note`` what is missing and why.
+    """
+
+    tid: int
+    function: str
+    called_ns: int
+    returned_ns: int
+    via: str = ""
+    device: str = ""
+    context: int = 0
+    channel: int | None = None
+    wptr: int | None = None
+    seqno: int | None = None
+    doorbell_ns: int | None = None
+    start_ns: int | None = None
+    done_ns: int | None = None
+    status: int = 0
+    by: str = ""
+    note: str = ""
+
+
 class Capability(msgspec.Struct, frozen=True):
     """What a collector can do here: ready, or why not and what would make it so."""
 

@@ -16,6 +16,7 @@ from glassstack.model.entities import (
     DeviceNode,
     Holder,
     InFlight,
+    Launch,
     Mapping,
     Packet,
     ProcessInfo,
@@ -39,7 +40,8 @@ class Syscall(_Event, frozen=True, tag="syscall", gc=False):
     the node or "" where the call is not on a device. ``raw`` is the ioctl
     number. ``ts`` is the entry, ``dur_ns`` the time to the return; where only
     the return was seen, ``ts`` is that and ``dur_ns`` is ``None``: not known.
-    ``cgroup`` is the id of the cgroup v2 (0: not known).
+    ``cgroup`` is the id of the cgroup v2 (0: not known). ``stack`` are the
+    functions that led to the call, innermost first, where that was asked for.
     """
 
     pid: int
@@ -54,6 +56,7 @@ class Syscall(_Event, frozen=True, tag="syscall", gc=False):
     fd: int | None = None
     raw: int | None = None
     cgroup: int = 0
+    stack: tuple[str, ...] = ()
 
     @property
     def end(self) -> int:
@@ -87,7 +90,8 @@ class Tallies(_Event, frozen=True, tag="tallies", gc=False):
     """Calls and functions of a process that were only counted; replaces the last one of this pid and source.
 
     They count from ``since`` on. ``functions`` says why functions are not
-    counted, "" where they are.
+    counted, "" where they are. ``cost_ns`` is what a counted call of a function
+    costs its program, measured where this runs; 0: not known.
     """
 
     pid: int
@@ -95,6 +99,18 @@ class Tallies(_Event, frozen=True, tag="tallies", gc=False):
     tallies: tuple[Tally, ...]
     command: str = ""
     functions: str = ""
+    cost_ns: int = 0
+
+
+class Launches(_Event, frozen=True, tag="launches", gc=False):
+    """Launches of a process that were followed to their fence, or as far as they went.
+
+    Only some of all: ``sample`` says which. Tallies count every one.
+    """
+
+    pid: int
+    launches: tuple[Launch, ...]
+    sample: str = ""
 
 
 class Mappings(_Event, frozen=True, tag="mappings", gc=False):
@@ -237,6 +253,7 @@ Event = (
     | Process
     | Calls
     | Tallies
+    | Launches
     | Mappings
     | Channels
     | Ring

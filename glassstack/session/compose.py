@@ -17,10 +17,11 @@ from glassstack.collectors.maps import MapsCollector
 from glassstack.collectors.polling import Polling
 from glassstack.collectors.probe_machine import Absent
 from glassstack.collectors.processes import ProcessCollector
+from glassstack.collectors.reach import Reach
 from glassstack.collectors.spaces import Spaces
 from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.udev import UdevCollector
-from glassstack.gpu.artifacts import Artifacts, MissingArtifactError
+from glassstack.gpu.artifacts import Artifacts, MissingArtifactError, libraries
 from glassstack.session import Session
 from glassstack.session.demo import Demo, together
 from glassstack.session.tracing import Tracing
@@ -40,7 +41,8 @@ def _watch(session: Session, devices: Names, log: bool = False) -> None:
     """Four threads: a slow walk over all processes must not make rates uneven, nor the first look late."""
     spaces = Spaces(id_of=ContextIds(devices))
     pids = session.targets
-    quick = (DevicePoller(devices, log=log), ChannelPoller(pids, spaces), CompletionPoller(pids, spaces))
+    jobs = CompletionPoller(pids, Reach(id_of=ContextIds(devices)))
+    quick = (DevicePoller(devices, log=log), ChannelPoller(pids, spaces), jobs)
     holders = HolderCollector()
     slow = (MapsCollector(pids), CgroupCollector(pids), ProcessCollector(holders=holders), holders)
     kernel = (KmsgCollector(), UdevCollector())
@@ -80,20 +82,9 @@ def _tracing(
     """What to trace, by "ptrace" or "ebpf"; eBPF counts functions of the GPU libraries too."""
     if source == "ebpf":
         return ProbeOptions(
-            tuple(command), tuple(pids), runner=tuple(runner), functions=True, libraries=_libraries()
+            tuple(command), tuple(pids), runner=tuple(runner), functions=True, libraries=libraries()
         )
     return Options(command=tuple(command), pids=tuple(pids), runner=tuple(runner), each_call=each_call)
-
-
-def _libraries() -> tuple[str, ...]:
-    """The stand-in's libraries, which a program will map, so that its first launch counts."""
-    found = []
-    for name in ("libfakecuda.so.1", "libfakecudart.so"):
-        try:
-            found.append(str(Artifacts().lib(name)))
-        except MissingArtifactError:
-            continue  # a program may bring its own: those are found in its maps
-    return tuple(found)
 
 
 def run_session(

@@ -10,8 +10,10 @@ import msgspec
 
 from glassstack.model import events as ev
 from glassstack.model.events import Event
+from glassstack.store.functions import series_key
+from glassstack.store.series import Series
 from glassstack.store.snapshot import CgroupView, Tracked
-from glassstack.store.state import ChannelKey, State
+from glassstack.store.state import LAUNCHES, ChannelKey, State
 
 ENDED_KEPT = 64
 """How many ended processes stay known, with what was last seen of them."""
@@ -77,7 +79,23 @@ def _calls(state: State, event: ev.Calls) -> None:
 
 
 def _tallies(state: State, event: ev.Tallies) -> None:
+    before = state.tallies.get(event.pid)
+    old = {(t.library, t.name): t.calls for t in before.tallies} if before else {}
+    since = before.ts if before else event.since
     state.tallies[event.pid] = event
+    for tally in event.tallies:
+        if tally.library != "syscall":
+            new = tally.calls - old.get((tally.library, tally.name), 0)
+            series = state.functions.setdefault(series_key(tally), Series())
+            series.spread(min(since, event.ts), event.ts, max(0, new))
+
+
+def _launches(state: State, event: ev.Launches) -> None:
+    state.launches_sample = event.sample
+    for launch in event.launches:
+        state.launches[event.pid, launch.tid, launch.called_ns] = (event.pid, launch)
+    while len(state.launches) > LAUNCHES:
+        del state.launches[next(iter(state.launches))]
 
 
 def _mappings(state: State, event: ev.Mappings) -> None:
@@ -177,6 +195,7 @@ _REDUCERS: dict[type, Callable[[State, Any], None]] = {
     ev.Process: _process,
     ev.Calls: _calls,
     ev.Tallies: _tallies,
+    ev.Launches: _launches,
     ev.Mappings: _mappings,
     ev.Channels: _channels,
     ev.Ring: _ring,

@@ -23,6 +23,15 @@ class Series:
             for old in sorted(counts)[: len(counts) - SECONDS]:
                 del counts[old]
 
+    def spread(self, begin: int, end: int, count: int) -> None:
+        """Counts what happened from ``begin`` to ``end`` (ns), each second getting its share."""
+        while begin // SECOND_NS < end // SECOND_NS:
+            border = (begin // SECOND_NS + 1) * SECOND_NS
+            share = count * (border - begin) // (end - begin)
+            self.add(begin, share)
+            begin, count = border, count - share
+        self.add(end, count)
+
     def last(self, now: int, started: int) -> tuple[int, ...]:
         """The whole seconds that ended by ``now`` (ns), oldest first, none from before ``started``."""
         end = now // SECOND_NS

@@ -11,6 +11,7 @@ from glassstack.model.entities import (
     DeviceNode,
     Holder,
     InFlight,
+    Launch,
     Mapping,
     ProcessInfo,
 )
@@ -26,13 +27,15 @@ class Rates:
     """Per-second counts of the last SECONDS whole seconds, oldest first, newest last.
 
     ``ioctls`` are calls seen, ``doorbells`` and ``jobs`` progress of the
-    channels, ``errors`` calls that failed.
+    channels, ``errors`` calls that failed, ``functions`` calls of functions
+    by (library, kind).
     """
 
     ioctls: tuple[int, ...] = ()
     doorbells: tuple[int, ...] = ()
     jobs: tuple[int, ...] = ()
     errors: tuple[int, ...] = ()
+    functions: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ class Snapshot:
     rates: Rates = Rates()
     in_flight: tuple[InFlight, ...] = ()
     tallies: tuple[Tallies, ...] = ()  # what was only counted, by process
+    launches: tuple[tuple[int, Launch], ...] = ()  # (pid, launch) followed, newest last
+    launches_sample: str = ""  # which of all were followed
     tracked: tuple[Tracked, ...] = ()
     process_events: tuple[Process, ...] = ()  # newest last, bounded
     mappings: dict[int, tuple[Mapping, ...]] = field(default_factory=dict)

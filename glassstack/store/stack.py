@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from glassstack.model.entities import Mapping
 from glassstack.model.events import Log, Syscall
 from glassstack.model.values import Source
+from glassstack.store.functions import KINDS, MEASURED, why_none
 from glassstack.store.snapshot import Snapshot
 
 LAYERS = ("app", "runtime", "umd", "boundary", "kmd", "device")
@@ -87,7 +88,20 @@ def _library(s: Snapshot, key: str, title: str) -> Layer:
     detail = ", ".join(m.path.rpartition("/")[2] for m in found)
     if not found and s.mappings:
         detail = "not loaded: the program talks to the device itself, or has not started"
-    return Layer(key, title, versions, health, (), error, detail, _why_no_library(s))
+    rates, uncounted = _function_rates(s, key)
+    if found and uncounted:
+        detail = f"calls not available: {uncounted}; {detail}"
+    source = MEASURED if rates and found else _why_no_library(s)
+    return Layer(key, title, versions, health, rates, error, detail, source)
+
+
+def _function_rates(s: Snapshot, library: str) -> tuple[tuple[tuple[str, float], ...], str]:
+    """Calls a second by kind, or why there are none."""
+    why = why_none(s.tallies)
+    if why:
+        return (), why
+    found = ((kind, s.rates.functions.get((library, kind), ())) for kind in KINDS)
+    return tuple((f"{kind}/s", _newest(series)) for kind, series in found), ""
 
 
 def _last_failure(s: Snapshot) -> Syscall | None:

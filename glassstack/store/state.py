@@ -11,6 +11,7 @@ from glassstack.model.entities import (
     DeviceNode,
     Holder,
     InFlight,
+    Launch,
     Mapping,
     ProcessInfo,
 )
@@ -28,6 +29,7 @@ LOG_LINES = 1000
 OUTPUT_CHUNKS = 1000
 PROCESS_EVENTS = 1000
 UEVENTS = 200
+LAUNCHES = 1000
 
 
 @dataclass
@@ -46,6 +48,11 @@ class State:
     errors: Series = field(default_factory=Series)
     in_flight: dict[Source, tuple[InFlight, ...]] = field(default_factory=dict)
     tallies: dict[int, Tallies] = field(default_factory=dict)
+    functions: dict[tuple[str, str], Series] = field(default_factory=dict)
+    """Calls of functions, by library and kind."""
+    launches: dict[tuple[int, int, int], tuple[int, Launch]] = field(default_factory=dict)
+    """By process, thread and time."""
+    launches_sample: str = ""
     tracked: dict[int, Tracked] = field(default_factory=dict)
     process_events: deque[Process] = field(default_factory=lambda: deque(maxlen=PROCESS_EVENTS))
     mappings: dict[int, tuple[Mapping, ...]] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from glassstack.model.events import Event
 from glassstack.store.reducer import reduce
+from glassstack.store.series import Series
 from glassstack.store.snapshot import LatencySummary, Rates, Snapshot
 from glassstack.store.state import State
 
@@ -15,6 +16,14 @@ def _summary(values: Sequence[int]) -> LatencySummary | None:
     ordered = sorted(values)
     last = len(ordered) - 1
     return LatencySummary(len(ordered), ordered[last // 2], ordered[round(last * 0.99)], ordered[last])
+
+
+def _rates(s: State) -> Rates:
+    def last(series: Series) -> tuple[int, ...]:
+        return series.last(s.ts, s.started)
+
+    functions = {key: last(series) for key, series in s.functions.items()}
+    return Rates(last(s.ioctls), last(s.doorbells), last(s.jobs), last(s.errors), functions)
 
 
 class Store:
@@ -44,6 +53,7 @@ class Store:
             name: value.copy() if name in shared else copy.copy(value)
             for name, value in vars(self._state).items()
         }
+        fields["functions"] = {key: series.copy() for key, series in self._state.functions.items()}
         other._state = State(**fields)
         return other
 
@@ -70,9 +80,11 @@ class Store:
             calls_end=s.calls.end,
             counts=s.counts.copy(),
             failures=s.failures.copy(),
-            rates=Rates(*(series.last(now, started) for series in (s.ioctls, s.doorbells, s.jobs, s.errors))),
+            rates=_rates(s),
             in_flight=tuple(call for calls in s.in_flight.values() for call in calls),
             tallies=tuple(s.tallies.values()),
+            launches=tuple(s.launches.values()),
+            launches_sample=s.launches_sample,
             tracked=tuple(s.tracked.values()),
             process_events=tuple(s.process_events),
             mappings=s.mappings.copy(),

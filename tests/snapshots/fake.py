@@ -273,6 +273,52 @@ def healthy() -> list[Event]:
     return [*begin(), *minute(), *look_around(end, 47_000), device(end + 1)]
 
 
+def launch(n: int, at: int, **options: object) -> en.Launch:
+    """A launch through the ring; ``options`` replace what it has by default."""
+    took = 60_000 + n % 5 * 17_000
+    values: dict[str, object] = {
+        "via": "ring",
+        "device": GPU,
+        "context": 1,
+        "channel": 0,
+        "wptr": 3_000_000 + 64 * n,
+        "seqno": 47_000 + n,
+        "doorbell_ns": at + took,
+        "start_ns": at + took + 900,
+        "done_ns": at + took + 12_000,
+        "by": "completion ring",
+    }
+    values.update(options)
+    return en.Launch(TRAIN, "fcuLaunchKernel", at, at + 2_100 + n % 3 * 900, **values)  # type: ignore[arg-type]
+
+
+def tallies(at: int, seconds: int) -> ev.Tallies:
+    """Functions of the training program, counted for so long."""
+    launches, buckets = 2000 * seconds, (0,) * 11
+    counted = (
+        en.Tally(
+            "fcuLaunchKernel", "umd", launches, 0, launches, 0, 83_000, (*buckets, 1900 * seconds, 90, 9)
+        ),
+        en.Tally(
+            "fcudaLaunchKernel", "runtime", launches, 0, launches, 0, 91_000, (*buckets, 9, 1990 * seconds)
+        ),
+        en.Tally("fcuStreamSynchronize", "umd", 1000 * seconds, 0, 9, 0, 1_310_000, (*buckets, 0, 0, 8, 1)),
+    )
+    return ev.Tallies(at, Source.EBPF, TRAIN, START, counted, "/opt/glassstack/bin/fakegpu-train", "", 1_880)
+
+
+def probed() -> list[Event]:
+    """Everything works, seen by eBPF: functions counted, launches followed."""
+    end = START + 48 * SECOND
+    missing = "no fence within 1000 ms"
+    found = [launch(n, end - 300_000_000 + n * 4_700_000) for n in range(40)]
+    joined = launch(41, end - 90_000_000, doorbell_ns=None, start_ns=end - 90_004_000)
+    late = launch(42, end - 80_000_000, start_ns=None, done_ns=None, seqno=None, by="", note=missing)
+    counts = [tallies(START + n * SECOND, n) for n in range(1, 49)]
+    sample = "the first 10 of each 100 ms"
+    return [*healthy(), *counts, ev.Launches(end, Source.EBPF, TRAIN, (*found, joined, late), sample)]
+
+
 def broken() -> list[Event]:
     """The same, and then a fault poisons the burst program's context."""
     at = START + 48 * SECOND + 200_000_000

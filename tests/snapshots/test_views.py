@@ -34,6 +34,11 @@ VIEWS: dict[str, tuple[tuple[int, int], str, list[str]]] = {
     "cgroups_narrow": (NARROW, "healthy", ["5"]),
     "log_narrow": (NARROW, "broken", ["7"]),
     "processes_wide": (WIDE, "broken", ["8"]),
+    "home_probed_narrow": (NARROW, "probed", []),
+    "home_probed_wide": (WIDE, "probed", []),
+    "launches_narrow": (NARROW, "probed", ["9"]),
+    "launches_wide": (WIDE, "probed", ["9", "down"]),
+    "launches_without": (NARROW, "healthy", ["9"]),
 }
 
 

@@ -19,14 +19,16 @@ from glassstack.collectors.bpf.options import Options
 from glassstack.collectors.bpf.spawn import Probe
 from glassstack.decoders.fakegpu import BY_NAME
 from glassstack.decoders.fakegpu_uapi import IOC_TYPE
+from glassstack.gpu.embedded import EmbeddedGpu
 from glassstack.model.events import Calls, Event, Process, Syscall
 from tests import bpf, tracing
 from tests.support import eventually
-from tests.system.embedded_lab import PRELUDE
+from tests.system.embedded_lab import PRELUDE, contexts
 from tests.system.umd_lab import STUCK, environment
 
 pytestmark = pytest.mark.bpf
 
+SUBMIT = BY_NAME["SUBMIT"].request
 DEVICES = r"/dev/(?:null|zero|fakegpu\d+)"
 FLAGS = ("--source", "ebpf", "-f", "--json", "--gpu", "none")
 
@@ -93,21 +95,66 @@ def test_embedded_client_is_seen_as_strace_sees_it(native: Path, tmp_path: Path)
     assert ours == strace_ioctls([*runner, "--", client], tmp_path / "strace")
 
 
-def test_answered_calls_have_no_duration_but_names_and_fields(native: Path) -> None:
+def submits(*words: str, native: Path) -> list[list[tuple[str, int]]]:
+    """What each thread of the client submitted and got, without addresses, as a source tells."""
+    silent = ("sh", "-c", 'exec "$0" >/dev/null', str(native / "fakegpu-client"))
+    done = tracing.trace("-f", "--json", *words, "--", *silent)
+    assert done.returncode == 0, done.stderr
+    threads: dict[int, list[tuple[str, int]]] = {}
+    for line in tracing.objects(done.stdout):
+        if line["name"] == "SUBMIT":
+            fields = {name: value for name, value in line["fields"].items() if name != "packets"}
+            threads.setdefault(line["tid"], []).append((str(sorted(fields.items())), line["ret"]))
+    return sorted(threads.values())
+
+
+def test_packets_of_submits_are_decoded_as_the_tracer_decodes_them(native: Path) -> None:
+    ours = submits("--source", "ebpf", native=native)
+    assert ours == submits("--source", "ptrace", native=native)
+    assert sum(map(len, ours)) > 50
+    assert any("'ops', 'FILL'" in fields for thread in ours for fields, _ in thread)
+
+
+def test_answered_calls_have_their_time_from_the_device_that_was_launched(native: Path) -> None:
     events = bpf.run(Options(command=(str(native / "fakegpu-client"),), runner=bpf.launched(native)))
-    calls = bpf.calls(events)
+    calls = [call for call in bpf.calls(events) if call.syscall in ("ioctl", "openat")]
+    assert len(calls) > 300
+    assert all(call.dur_ns for call in calls)
+    assert {call.name for call in calls} >= {*BY_NAME, "open"}
+    assert {call.device for call in calls} >= {"/dev/fakegpu0", "/dev/fakegpuctl", "/dev/fakegpu-uvm"}
+    assert not [call for call in calls if "missing" in str(call.fields.get("version", ""))]
+
+
+def test_answered_calls_of_a_running_program_have_no_duration_but_names_and_fields(native: Path) -> None:
+    gpu = EmbeddedGpu()
+    try:
+        gpu.start((str(native / "fakegpu-burst"), "--rate", "100"))
+        probe = Probe(Options(pids=tuple(eventually(lambda: contexts(gpu.control)))))
+        calls = bpf.calls(bpf.gather(probe, until=is_last(23, SUBMIT)))
+        probe.stop()
+        assert probe.close() == 0
+    finally:
+        gpu.close()
     # An ioctl of another type is none that the embedded device answers: the kernel does.
     ioctls = [call for call in calls if call.raw is not None and call.raw >> 8 & 0xFF == IOC_TYPE]
     answered = ioctls + [call for call in calls if call.syscall == "openat"]
-    others = [call for call in calls if call.syscall in ("mmap", "munmap", "close")]
+    assert len(answered) >= 23
     assert {call.dur_ns for call in answered} == {None}
-    assert others
-    assert all(call.dur_ns for call in others)
-    assert {call.name for call in answered} >= {*BY_NAME, "open"}
-    assert {call.device for call in calls} == {"/dev/fakegpu0", "/dev/fakegpuctl", "/dev/fakegpu-uvm"}
-    alloc = next(call for call in answered if call.name == "ALLOC" and not call.ret)
-    assert alloc.fields["handle"] == 1
-    assert alloc.fields["size"]
+    assert {call.device for call in calls} == {"/dev/fakegpu0"}
+    submit = next(call for call in answered if call.name == "SUBMIT")
+    assert submit.fields["ops"] == "FILL"
+    assert submit.fields["seqno"]
+
+
+def test_a_call_that_the_device_has_not_answered_is_in_flight(native: Path) -> None:
+    runner = (str(native / "fakegpu-run"), "--wait-all", "--fault", "slow=700000000")
+    command = (str(native / "fakegpu-burst"), "--bursts", "1", "--size", "1")
+    told = [e.calls for e in bpf.run(Options(command=command, runner=runner)) if isinstance(e, Calls)]
+    waits = [call for calls in told for call in calls]
+    assert waits
+    assert {(call.name, call.device) for call in waits} == {("WAIT", "/dev/fakegpu0")}
+    assert all("seqno" in call.fields for call in waits)
+    assert told[-1] == ()
 
 
 def test_children_are_followed_to_their_end(folder: Path) -> None:
@@ -174,12 +221,12 @@ def test_a_running_process_is_watched_and_left_alone(folder: Path) -> None:
     assert len(made) == 23
 
 
-def is_last(made: int) -> Callable[[Event], bool]:
-    """True for the event that completes ``made`` calls of the storm."""
+def is_last(made: int, what: int = bpf.WHAT) -> Callable[[Event], bool]:
+    """True for the event that completes ``made`` calls of an ioctl, by default the storm's."""
     left = [made]
 
     def look(event: Event) -> bool:
-        left[0] -= isinstance(event, Syscall) and event.raw == bpf.WHAT
+        left[0] -= isinstance(event, Syscall) and event.raw == what
         return not left[0]
 
     return look

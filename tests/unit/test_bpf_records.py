@@ -41,6 +41,7 @@ def record(nr: int = NR["ioctl"], device: int = records.GPU, **more: int | bytes
         "request": ALLOC,
         "before": 16,
         "after": 16,
+        "stack": 0,
         "arg": 0x7000,
         "data": struct.pack("<QII", 4096, 0, 0).ljust(64, b"\0")
         + struct.pack("<QII", 4096, 0, 9).ljust(64, b"\0"),
@@ -95,7 +96,7 @@ def test_reads_everything_once_in_order_over_the_end(ring: Ring) -> None:
             ring.write(record(arg=made))
             made += 1
         for one in RECORD.iter_unpack(reader.read(1 << 20)):
-            assert one[13] == got
+            assert one[14] == got
             got += 1
         assert ring.consumed() == ring.end
     assert got == made
@@ -165,7 +166,7 @@ def test_unknown_numbers_and_births_are_no_calls() -> None:
 
 
 def test_hostile_sizes_do_not_raise() -> None:
-    call = only(record(before=0xFFFF, after=0xFFFF, data=b"\xff" * 128))
+    call = only(record(before=0xFF, after=0xFF, data=b"\xff" * 128))
     assert call.name == "ALLOC"
 
 
@@ -195,3 +196,52 @@ def test_a_call_in_flight_is_told_with_what_it_was_given() -> None:
     assert call.fields["size"] == 4096
     entry.device = records.OTHER
     assert running(8, entry, records.NODES) is None
+
+
+SUBMIT = BY_NAME["SUBMIT"].request
+
+
+def submitted(payload: bytes, entered: int = 1000, flags: int = 0, most: int = 6) -> bytes:
+    """A SUBMIT with its packets in as many parts as they take."""
+    argument = struct.pack("<IIQIIQ", 1, flags, 0x7000, len(payload), 0, 9).ljust(64, b"\0")
+    room = STRIDE - 8
+    parts = [payload[at : at + room] for at in range(0, most * room, room)]
+    words: dict[str, int | bytes] = {
+        "length": (1 + len(parts)) * STRIDE - 8,
+        "word": NR["ioctl"] | records.GPU << 16 | records.PACKETS,
+        "request": SUBMIT,
+        "entered": entered,
+        "before": 32 if entered else 0,
+        "after": 32,
+        "data": argument * 2,
+    }
+    tail = b"".join(struct.pack("<II", 0, len(part)) + part.ljust(room, b"\xff") for part in parts)
+    return record(**words) + tail  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("entered", [1000, 0])
+def test_the_packets_of_a_submit_are_decoded_from_its_parts(entered: int) -> None:
+    packets = struct.pack("<HHIQ", 4, 16, 0, 1000) * 20 + struct.pack("<HHI", 0, 24, 0).ljust(24, b"\0")
+    calls = records.calls_of(submitted(packets, entered) + record(), records.NODES)
+    assert [call.name for call in calls if isinstance(call, Syscall)] == ["SUBMIT", "ALLOC"]
+    assert isinstance(calls[0], Syscall)
+    assert calls[0].fields["ops"] == "DELAY ×20, NOP"
+    few = records.calls_of(submitted(packets[:32], entered, most=1), records.NODES)
+    assert isinstance(few[0], Syscall)
+    assert few[0].fields["ops"] == "DELAY ×2"
+
+
+def test_packets_that_the_embedded_device_did_not_fetch_are_not_told() -> None:
+    (refused,) = records.calls_of(submitted(bytes(16), entered=0, flags=1), records.NODES)
+    assert isinstance(refused, Syscall)
+    assert "ops" not in refused.fields
+
+
+def test_a_stack_is_told_with_each_call_that_has_it() -> None:
+    block = record(stack=3) + record() + record(stack=4, pid=9)
+    stacks = {records.stack_key(7, 3): ("ioctl+0x3b [libc.so.6]", "main+0x2 [train]")}
+    calls = [call for call in records.calls_of(block, records.NODES, stacks) if isinstance(call, Syscall)]
+    assert [call.stack for call in calls] == [stacks[records.stack_key(7, 3)], (), ()]
+    assert [
+        call for call in records.calls_of(block, records.NODES) if isinstance(call, Syscall) and call.stack
+    ] == []

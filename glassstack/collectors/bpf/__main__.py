@@ -24,9 +24,11 @@ def _parse(argv: list[str]) -> tuple[int, Options]:
     parser.add_argument("--any-node", action="store_true")
     parser.add_argument("--count", action="store_true")
     parser.add_argument("--functions", action="store_true")
+    parser.add_argument("--stack", action="store_true")
     parser.add_argument("--library", action="append", default=[])
     parser.add_argument("--period", type=float, default=Options().period)
     parser.add_argument("--ring-mib", type=int, default=Options().ring_mib)
+    parser.add_argument("--witness-fd", type=int, default=Options().witness_fd)
     args = parser.parse_args(argv[:mark])
     options = Options(
         command=tuple(argv[mark + 1 :]),
@@ -39,8 +41,10 @@ def _parse(argv: list[str]) -> tuple[int, Options]:
         count=args.count,
         functions=args.functions,
         libraries=tuple(args.library),
+        stack=args.stack,
         period=args.period,
         ring_mib=args.ring_mib,
+        witness_fd=args.witness_fd,
     )
     return args.wire_fd, options
 

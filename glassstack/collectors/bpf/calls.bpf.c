@@ -15,8 +15,9 @@
  * files, report, this one (bcc looks for maps in the main file only).
  *
  * Given by the loader: SCOPE with CGROUP_ID and CGROUP_LEVEL, FOLLOW, ANY_NODE,
- * COUNT, PAGES of the ring buffer, THREADS and PROCESSES to keep track of,
- * IOC_TYPE of the embedded device, and NR_name of each system call.
+ * COUNT, STACK, PAGES of the ring buffer, THREADS and PROCESSES to keep track of,
+ * IOC_TYPE of the embedded device, SUBMIT's number, and NR_name of each system
+ * call.
  */
 /* The device that a call is about; DEV_NONE: it does not matter to us. */
 static __always_inline u32 subject(u32 nr, struct regs *r, struct files *known, u32 pid)
@@ -54,7 +55,8 @@ static __always_inline u32 subject(u32 nr, struct regs *r, struct files *known, 
 
 static __always_inline void read_registers(struct regs *r, u64 at)
 {
-	bpf_probe_read_kernel(r, sizeof(*r), (void *)(at + REGS_OFFSET));
+	bpf_probe_read_kernel(r, offsetof(struct regs, stack), (void *)(at + REGS_OFFSET));
+	r->stack = 0;
 }
 
 RAW_TRACEPOINT_PROBE(sys_enter)
@@ -177,6 +179,10 @@ RAW_TRACEPOINT_PROBE(sys_exit)
 		entry->active = 0;
 	if (device == DEV_NONE)
 		return 0;
+#if STACK
+	s64 stack = stacks.get_stackid(ctx, BPF_F_USER_STACK);
+	r.stack = stack < 0 ? NO_STACK : stack + 1;
+#endif
 	if (device == DEV_OPENING) {
 		opened(nr, &r, ret, entry, id, known);
 		return 0;

@@ -12,6 +12,7 @@ from glassstack.collectors.bpf.options import Options
 from glassstack.collectors.bpf.ring import RingReader
 from glassstack.collectors.tracer.calls import fields_of
 from glassstack.decoders import registry
+from glassstack.decoders.fakegpu import BY_NAME
 from glassstack.decoders.fakegpu_uapi import IOC_TYPE
 from glassstack.decoders.syscalls import NUMBERS, OPENS
 from glassstack.model.entities import InFlight, Tally
@@ -25,6 +26,7 @@ _FOLLOWED = (
 _BIRTHS = {"clone": 56, "fork": 57, "vfork": 58, "clone3": 435}
 _CHUNK = 4096 * records.STRIDE
 """Of records in one message: some of it in every read of the wire."""
+SUBMIT = BY_NAME["SUBMIT"].request
 _LONG_NS = 100_000_000
 
 PidTallies = dict[int, list[Tally]]
@@ -60,10 +62,12 @@ def defines(options: Options) -> dict[str, int]:
         "FOLLOW": int(options.follow or bool(options.command)),
         "ANY_NODE": int(options.any_node),
         "COUNT": int(options.count),
+        "STACK": int(options.stack),
         "PAGES": (options.ring_mib << 20) // 4096,
         "THREADS": threads,
         "PROCESSES": 4096,
         "IOC_TYPE": IOC_TYPE,
+        "SUBMIT": SUBMIT,
         **{f"NR_{name}": NUMBERS["x86_64"][name] for name in _FOLLOWED},
         **{f"NR_{name}": number for name, number in _BIRTHS.items()},
     }

@@ -80,6 +80,7 @@ static __always_inline void fill(struct call *c, u32 word, struct regs *r, s64 r
 	c->arg = r->dx;
 	c->before_size = 0;
 	c->after_size = 0;
+	c->stack = r->stack;
 }
 
 static __always_inline void save_arguments(struct call *c, struct regs *r)
@@ -125,10 +126,70 @@ static __always_inline void report_wide(u32 word, struct regs *r, s64 ret, struc
 	ring.ringbuf_submit(w, BPF_RB_NO_WAKEUP);
 }
 
+/* An ioctl whose argument fits the first record. */
+static __always_inline void fill_short(struct call *c, u32 word, struct regs *r, s64 ret,
+				       struct entry *entry, u64 id)
+{
+	u32 size;
+
+	fill(c, word, r, ret, entry, id);
+	size = entry ? entry->before_size : 0;
+	if (size > SHORT)
+		size = SHORT;
+	if (entry && size && !bpf_probe_read_kernel(c->data, size, entry->before))
+		c->before_size = size;
+	c->after_size = copy_user(c->data + SHORT, argument_after(r->si, entry), SHORT, r->dx);
+}
+
+static __always_inline void fill_part(struct part *part, u32 index, u64 from, u32 length)
+{
+	u32 begin = index * PART, size = length > begin ? length - begin : 0;
+
+	part->gap = (u64)copy_user(part->data, size, PART, from + begin) << 32;
+}
+
+/* A SUBMIT, with its packets: read at its return, when they are still the caller's. */
+static __always_inline void report_submit(u32 word, struct regs *r, s64 ret, struct entry *entry,
+					  u64 id)
+{
+	struct {
+		u32 channel, flags;
+		u64 packets;
+		u32 length, pad;
+	} submit = {};
+	struct many_packets *many;
+	struct few_packets *few;
+
+	bpf_probe_read_user(&submit, sizeof(submit), (void *)r->dx);
+	if (submit.length > PACKETS_KEPT)
+		submit.length = PACKETS_KEPT;
+	if (submit.length <= FEW_PARTS * PART) {
+		few = ring.ringbuf_reserve(sizeof(struct few_packets));
+		if (!few) {
+			lose();
+			return;
+		}
+		fill_short(&few->first, word | F_PACKETS, r, ret, entry, id);
+		fill_part(&few->part[0], 0, submit.packets, submit.length);
+		ring.ringbuf_submit(few, BPF_RB_NO_WAKEUP);
+		return;
+	}
+	many = ring.ringbuf_reserve(sizeof(struct many_packets));
+	if (!many) {
+		lose();
+		return;
+	}
+	fill_short(&many->first, word | F_PACKETS, r, ret, entry, id);
+#pragma clang loop unroll(full)
+	for (u32 i = 0; i < MANY_PARTS; i++)
+		fill_part(&many->part[i], i, submit.packets, submit.length);
+	ring.ringbuf_submit(many, BPF_RB_NO_WAKEUP);
+}
+
 static __always_inline void report(u32 nr, u32 device, struct regs *r, s64 ret, struct entry *entry,
 				   u64 id)
 {
-	u32 word = nr | device << 16, size;
+	u32 word = nr | device << 16;
 	struct call *c;
 
 	if (nr == NR_mmap || (device >= DEV_ASK && device != DEV_OTHER))
@@ -137,22 +198,20 @@ static __always_inline void report(u32 nr, u32 device, struct regs *r, s64 ret, 
 		report_wide(word, r, ret, entry, id, 0);
 		return;
 	}
+	if (nr == NR_ioctl && (u32)r->si == SUBMIT && device != DEV_OTHER) {
+		report_submit(word, r, ret, entry, id);
+		return;
+	}
 	c = ring.ringbuf_reserve(sizeof(struct call));
 	if (!c) {
 		lose();
 		return;
 	}
-	fill(c, word, r, ret, entry, id);
 	if (nr != NR_ioctl) {
+		fill(c, word, r, ret, entry, id);
 		save_arguments(c, r);
 	} else {
-		size = entry ? entry->before_size : 0;
-		if (size > SHORT)
-			size = SHORT;
-		if (entry && size && !bpf_probe_read_kernel(c->data, size, entry->before))
-			c->before_size = size;
-		c->after_size =
-			copy_user(c->data + SHORT, argument_after(r->si, entry), SHORT, r->dx);
+		fill_short(c, word, r, ret, entry, id);
 	}
 	ring.ringbuf_submit(c, BPF_RB_NO_WAKEUP);
 }

@@ -7,6 +7,9 @@
 #define FDS 1024 /* descriptors from here on are not followed; their ioctls still are */
 #define PART 192 /* bytes of a record without the ring buffer's own 8 */
 #define SHORT 64 /* arguments up to here fit one record */
+#define FEW_PARTS 1
+#define MANY_PARTS 6
+#define PACKETS_KEPT 1024 /* bytes, as much as the tracer and the embedded device keep */
 
 /* What a descriptor is. 1-15 are fakegpu nodes, 16-119 were named by the loader. */
 #define DEV_NONE 0
@@ -29,13 +32,17 @@
 #define NR_EXIT 0xfff2
 
 #define F_WIDE (1U << 24)
-#define F_LOOK (1U << 31) /* the reader must look at it before it hands it on */
+#define F_PACKETS (1U << 25) /* the parts hold the packets of a SUBMIT */
+#define F_LOOK (1U << 31)    /* the reader must look at it before it hands it on */
 
 struct regs {
 	u64 r10, r9, r8, ax, cx, dx, si, di, nr, ip, cs;
+	u64 stack; /* none of the registers: of the program's stack */
 };
 #define REGS_OFFSET (7 * 8) /* of r10 in struct pt_regs */
-#define USER_CS 0x33	    /* 64-bit code; a 32-bit call has other numbers */
+#define NO_STACK 0xffff
+#define STACKS 16384
+#define USER_CS 0x33 /* 64-bit code; a 32-bit call has other numbers */
 
 struct call {
 	u64 entered; /* CLOCK_MONOTONIC ns, 0: not seen */
@@ -47,8 +54,9 @@ struct call {
 	u32 word; /* nr, device << 16, flags */
 	s32 fd;
 	u32 request;
-	u16 before_size;
-	u16 after_size;
+	u8 before_size;
+	u8 after_size;
+	u16 stack; /* 0: none, else its number and 1; NO_STACK: there was no room for it */
 	u64 arg;
 	u8 data[2 * SHORT]; /* before and after; of other calls the six arguments */
 };
@@ -61,6 +69,22 @@ struct wide {
 	u8 before[PART];
 	u64 gap_after;
 	u8 after[PART];
+};
+
+/* The packets that a SUBMIT points to: of each part the upper half of the gap says how much it holds. */
+struct part {
+	u64 gap;
+	u8 data[PART];
+};
+
+struct few_packets {
+	struct call first;
+	struct part part[FEW_PARTS];
+};
+
+struct many_packets {
+	struct call first;
+	struct part part[MANY_PARTS];
 };
 
 struct entry {
@@ -113,6 +137,9 @@ BPF_HASH(asked, struct place, u32, 1024); /* descriptors that the loader is to l
 BPF_ARRAY(no_tally, struct tally, 1);
 #else
 BPF_RINGBUF_OUTPUT(ring, PAGES);
+#endif
+#if STACK
+BPF_STACK_TRACE(stacks, STACKS);
 #endif
 BPF_PERCPU_ARRAY(lost, u64, 1); /* what found no room */
 

@@ -17,8 +17,10 @@ class Options(msgspec.Struct, frozen=True):
         count: no calls one by one: counts and distributions, kept in the kernel, every ``period`` seconds.
         functions: functions of the GPU libraries are counted too.
         libraries: files to look for such functions in from the start, before a process has them mapped.
+        stack: of each call the functions that led to it, as far as frame pointers go.
         period: seconds between two Tallies.
         ring_mib: size of the ring buffer, a power of two.
+        witness_fd: where the launched embedded device tells what it answered, -1 for nowhere.
     """
 
     command: tuple[str, ...] = ()
@@ -31,5 +33,7 @@ class Options(msgspec.Struct, frozen=True):
     count: bool = False
     functions: bool = False
     libraries: tuple[str, ...] = ()
+    stack: bool = False
     period: float = 0.5
     ring_mib: int = 16
+    witness_fd: int = -1

@@ -51,3 +51,21 @@ def closes_on_exec(pid: int, fd: int) -> bool:
     except OSError:
         return False
     return bool(int(flags, 8) & _O_CLOEXEC)
+
+
+def contexts(pid: int) -> list[tuple[int, int]]:
+    """(device, context) of each descriptor of fakegpu.ko that a process has open, as fdinfo tells."""
+    found = []
+    try:
+        names = os.listdir(f"/proc/{pid}/fdinfo")
+    except OSError:
+        return []
+    for name in names:
+        try:
+            with open(f"/proc/{pid}/fdinfo/{name}") as file:
+                fields = dict(line.split(":", 1) for line in file if line.startswith("fakegpu-"))
+        except (OSError, ValueError):
+            continue
+        if "fakegpu-device" in fields:
+            found.append((int(fields["fakegpu-device"]), int(fields["fakegpu-context"])))
+    return found

@@ -6,11 +6,16 @@ Owns the three BPF objects while they run. Knows nothing of launching and ending
 import os
 import time
 
+import msgspec
+
 from glassstack.collectors.bpf import records
 from glassstack.collectors.bpf.calls import Calls
 from glassstack.collectors.bpf.functions import Functions
+from glassstack.collectors.bpf.launches import Following
 from glassstack.collectors.bpf.options import Options
 from glassstack.collectors.bpf.records import Item
+from glassstack.collectors.bpf.sleeping import Sleeping
+from glassstack.collectors.bpf.stacks import Stacks
 from glassstack.collectors.bpf.watch import Watch
 from glassstack.collectors.tracer.tracees import command_line
 from glassstack.collectors.wire import WireWriter
@@ -43,6 +48,9 @@ class Reader:
         self.calls = calls
         self.watch = watch
         self.functions: Functions | None = None
+        self._following: Following | None = None
+        self._sleeping = Sleeping()
+        self._stacks = Stacks(calls.tables) if options.stack else None
         self._options = options
         self._wire = wire
         self._launched = launched
@@ -51,11 +59,18 @@ class Reader:
         self._in_flight: frozenset[tuple[int, int]] = frozenset()
         self._nodes = dict(records.NODES)
         self._commands: dict[int, str] = {}
+        self._watched = {launched}
+        """Processes of ours, those too that ended since they were last counted."""
 
     def count_functions(self, functions: Functions) -> None:
         """From now on functions are counted too."""
         self.functions = functions
+        if not self._options.count:
+            self._following = Following(functions.tables, functions.name_of, self._is_watched)
         self._since = time.monotonic_ns()
+
+    def _is_watched(self, pid: int) -> bool:
+        return self._options.system or pid in self._watched or pid in self.watch.processes
 
     def begun(self) -> None:
         """Says that from now on it looks: no call is in flight yet."""
@@ -64,6 +79,7 @@ class Reader:
     def turn(self) -> int:
         """Does what is due; how many bytes of records there were."""
         size = self.pump()
+        self._follow()
         now = time.monotonic()
         if now >= self._next_slow:
             self._next_slow = now + (_SLOW_SYSTEM_S if self._options.system else _SLOW_S)
@@ -77,8 +93,15 @@ class Reader:
         """Everything there is, for the last time."""
         while self.pump():
             pass
+        self._follow()
         self._look_around()
         self._count()
+
+    def _follow(self) -> None:
+        if self._following is not None:
+            events = self._following.turn()
+            if events:
+                self._wire.write([*events])
 
     def pump(self) -> int:
         """Moves one chunk from the kernel to the wire; how many bytes it was."""
@@ -86,13 +109,21 @@ class Reader:
         if not block:
             return 0
         size = len(block)
-        self._wire.write([item for item in self.watch.take(block) if self._goes_on(item)])
+        items = [item for item in self.watch.take(block) if self._goes_on(item)]
+        self._wire.write([self._with_stacks(item) for item in items] if self._stacks else items)
         return size
+
+    def _with_stacks(self, item: Item) -> Item:
+        if self._stacks is None or not isinstance(item, records.Block):
+            return item
+        return msgspec.structs.replace(item, stacks=self._stacks.new_in(item.data))
 
     def _goes_on(self, item: Item) -> bool:
         if isinstance(item, records.Block):
             self._nodes.update(item.nodes)
             return True
+        if isinstance(item, Process):
+            self._watched.add(item.pid)
         return not (isinstance(item, Process) and item.what == "exit" and item.tid == self._launched)
 
     def _look_around(self) -> None:
@@ -101,6 +132,7 @@ class Reader:
         if lost:
             self._wire.write([Dropped(time.monotonic_ns(), Source.EBPF, WHERE, lost)])
         calls = self.calls.in_flight(self._nodes)
+        calls += self._sleeping.look(self.watch.processes, {call.tid for call in calls})
         keys = frozenset((call.tid, call.since) for call in calls)
         if keys != self._in_flight:
             self._in_flight = keys
@@ -116,25 +148,33 @@ class Reader:
         found = self.calls.tallies(self._nodes) if self._options.count else {}
         if self.functions:
             for pid, tallies in self.functions.tallies().items():
-                if pid in self.watch.processes or pid in found or pid in self._commands:
+                if self._is_watched(pid) or pid in found or pid in self._commands:
                     found.setdefault(pid, []).extend(tallies)
         self._wire.write([self._tallies(pid, tallies) for pid, tallies in sorted(found.items())])
         for pid in [pid for pid in found if not os.path.exists(f"/proc/{pid}")]:
             self._forget(pid)
+        self._watched &= self.watch.processes.keys() | {self._launched}
 
     def _tallies(self, pid: int, tallies: list[Tally]) -> Tallies:
         """Of one process; its name is kept, for the last ones come after its end."""
         command = self._commands[pid] = command_line(pid) or self._commands.get(pid, "")
         why = self.functions.missing if self.functions else "not asked for"
-        return Tallies(time.monotonic_ns(), Source.EBPF, pid, self._since, tuple(tallies), command, why)
+        cost = self.functions.cost_ns if self.functions else 0
+        now = time.monotonic_ns()
+        return Tallies(now, Source.EBPF, pid, self._since, tuple(tallies), command, why, cost)
 
     def _forget(self, pid: int) -> None:
         self._commands.pop(pid, None)
+        self._watched.discard(pid)
         if self._options.count:
             self.calls.forget(pid)
         if self.functions:
             self.functions.forget(pid)
+        if self._following:
+            self._following.forget(pid)
 
     def close(self) -> None:
         """Frees the BPF objects."""
+        if self._following:
+            self._following.close()
         self.calls.close()

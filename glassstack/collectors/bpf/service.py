@@ -93,7 +93,7 @@ class Service:
         reader = Reader(options, self.wire, calls, watch, launched)
         self._adopt(calls, watch)
         if options.functions:
-            reader.count_functions(Functions(options.libraries))
+            reader.count_functions(Functions(options.libraries, follow=not options.count))
         if self._held is not None:
             watch.expect(launched)
             calls.target(launched)
@@ -119,7 +119,9 @@ class Service:
     def _launch(self) -> Held:
         options = self._options
         if options.runner:
-            return launch_embedded(options.command, options.runner, b"", self._dispositions, -1)
+            return launch_embedded(
+                options.command, options.runner, b"", self._dispositions, options.witness_fd
+            )
         return launch(options.command, b"", self._dispositions, 0)
 
     # --- while it runs ----------------------------------------------------

@@ -134,7 +134,7 @@ class Watch:
             return self._ended(pid, tid, left)
         name = records.name_of(number)
         if name == "mmap":
-            fd = as_int(records.ARGUMENTS.unpack_from(record[14])[4])
+            fd = as_int(records.ARGUMENTS.unpack_from(record[15])[4])
         start = self.join(pid) if pid not in self.processes else None
         if word & WIDE and name in OPENS:
             device = self._opened(block, at, record)
@@ -187,7 +187,7 @@ class Watch:
         return known
 
     def _mapping(self, name: str, pid: int, device: int, record: tuple[Any, ...]) -> int:
-        args = records.ARGUMENTS.unpack_from(record[14])
+        args = records.ARGUMENTS.unpack_from(record[15])
         process, ret = self.processes[pid], record[4]
         if name == "mmap":
             node = records.NODES.get(device) or next(

@@ -23,7 +23,7 @@ HEALTH: dict[str, Span] = {
 BRACES = {"app": "┌", "runtime": "│", "umd": "└", "boundary": "╌", "kmd": "┌", "device": "└"}
 OPENS = {
     "app": "processes",
-    "runtime": "maps",
+    "runtime": "launches",
     "umd": "maps",
     "boundary": "calls",
     "kmd": "log",
@@ -35,9 +35,15 @@ _COLUMNS = (
     Column("version", 14),
     Column("per second", 28),
     Column("last error, or state", needs=WIDE),
+    Column("source", 17),
+)
+_NARROW = (
+    *_COLUMNS[:2],
+    Column("version", 12),
+    Column("per second, or state"),
+    _COLUMNS[4],
     Column("source", 13),
 )
-_NARROW = (*_COLUMNS[:2], Column("version", 12), Column("per second, or state"), *_COLUMNS[4:])
 
 
 def _rates(layer: Layer) -> list[Span]:
@@ -45,8 +51,17 @@ def _rates(layer: Layer) -> list[Span]:
     if layer.health == "unknown":  # a zero would claim that somebody looked
         return spans
     for label, value in layer.rates:
-        spans += [(units.rate(value), "strong" if value else ""), (f" {label.removesuffix('/s')}  ", "dim")]
+        gap = "  " if spans else ""
+        spans += [
+            (gap + units.rate(value), "strong" if value else ""),
+            (f" {label.removesuffix('/s')}", "dim"),
+        ]
     return spans
+
+
+def _source(layer: Layer, wide: bool) -> str:
+    word = layer.source.partition(":")[0]
+    return word if wide else word.removeprefix("measured ") or word
 
 
 def _error(layer: Layer) -> Span:
@@ -75,7 +90,7 @@ def stack_rows(found: Sequence[Layer], width: int) -> tuple[Row, list[Row]]:
             "" if layer.key == "app" else layer.version or "-",
             _rates(layer) if wide else _rates(layer) or _state(layer),
             _error(layer) if layer.last_error else _state(layer),
-            (layer.source.partition(":")[0], "dim"),
+            (_source(layer, wide), "dim"),
         ]
         rows.append(table.row(cells, key=("layer", layer.key), data=layer))
         if layer.last_error and not wide:
@@ -86,9 +101,11 @@ def stack_rows(found: Sequence[Layer], width: int) -> tuple[Row, list[Row]]:
 
 
 def minute_rows(s: Snapshot, width: int, high: int) -> list[Row]:
-    """Calls flat next to doorbells and jobs racing: three curves on one scale."""
+    """Calls flat next to doorbells and jobs racing: the curves are on one scale."""
     r = s.rates
-    series = (("ioctls", r.ioctls, "quiet"), ("doorbells", r.doorbells, "busy"), ("jobs", r.jobs, "busy"))
+    series = [("ioctls", r.ioctls, "quiet"), ("doorbells", r.doorbells, "busy"), ("jobs", r.jobs, "busy")]
+    if ("umd", "launch") in r.functions:
+        series.insert(0, ("launches", r.functions["umd", "launch"], "busy"))
     wide = 2 if width >= 2 * SECONDS + 20 else 1  # cells per second
     columns = min(SECONDS * wide, width - 20)
     top = max((max(values[-columns // wide :], default=0) for _, values, _ in series), default=0)
@@ -96,7 +113,7 @@ def minute_rows(s: Snapshot, width: int, high: int) -> list[Row]:
     rows = [rule(title, width)]
     for label, values, style in series:
         lines = spark_rows([value for value in values for _ in range(wide)], columns, top, high)
-        if high > 1 and label != "ioctls":
+        if high > 1 and label != series[0][0]:
             rows.append(blank())
         now = units.count(values[-1]) if values else "-"
         for index, line in enumerate(lines):

@@ -66,12 +66,13 @@ def top_rows(status: Status, width: int) -> list[Row]:
     left: list[Span] = [("glassstack", "accent"), ("  ", ""), (status.title, "strong")]
     first = _join(left, [("  ", ""), state(status), (f"  {elapsed:>7}", "dim")], width)
     tabs: list[Span] = []
-    roomy = sum(len(title) + 5 for _, title, _ in status.panes) <= width
+    needed = sum(len(title) + 4 for _, title, _ in status.panes)
+    roomy, tight = needed + len(status.panes) <= width, needed > width
     for key, title, shown in status.panes:
         if shown:
             tabs += [(f" {key} {title} ", "tab")]
         else:
-            tabs += [(f" {key}", "key"), (f" {title} ", "")]
+            tabs += [(f" {key}", "key"), (f" {title}" if tight else f" {title} ", "")]
         tabs.append(("  " if roomy else "", ""))
     return [first, row(*tabs), row(("─" * width, "rule"))]
 

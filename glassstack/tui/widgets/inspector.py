@@ -4,6 +4,7 @@ import msgspec
 
 from glassstack.decoders.explain import explain
 from glassstack.format import fields, units
+from glassstack.model.entities import Launch
 from glassstack.model.events import Syscall
 from glassstack.model.values import Missing
 from glassstack.store.snapshot import Snapshot
@@ -11,6 +12,7 @@ from glassstack.store.stack import Layer
 from glassstack.tui import moment as moments
 from glassstack.tui.callrow import result, took
 from glassstack.tui.draw import Row, Span, blank, fit, row, rule, wrap
+from glassstack.tui.launchrow import facts
 from glassstack.tui.look import Look
 from glassstack.tui.widgets.lines import Line, Lines, Rows
 
@@ -31,7 +33,7 @@ def call_rows(call: Syscall, started: int, width: int) -> list[Row]:
     said = explain(call)
     outcome, style = result(call)
     head: tuple[Span, ...] = ((call.name, "name"), (" = ", "dim"), (outcome, style or "strong"))
-    rows = [row(*head, (f"  in {took(call)}", "dim"))]
+    rows = [row(*head, (f"  in {took(call)}" if call.dur_ns is not None else "", "dim"))]
     rows += [row((line, "accent")) for line in wrap(said.text, width)]
     if said.counterpart:
         rows += pairs([("on NVIDIA", said.counterpart)], width)
@@ -42,8 +44,12 @@ def call_rows(call: Syscall, started: int, width: int) -> list[Row]:
         ("began", f"{units.clock(call.ts - started, 9)} s"),
         ("seen by", call.source.value),
     ]
+    if call.dur_ns is None:
+        facts.append(("took", "not available: answered by seccomp notification, only its return is seen"))
     rows += pairs(facts, width)
     rows += pairs([(name, fields.value(name, value)) for name, value in call.fields.items()], width)
+    if call.stack:
+        rows += pairs([("stack", call.stack[0]), *(("", function) for function in call.stack[1:])], width)
     return rows
 
 
@@ -86,6 +92,8 @@ def rows_about(data: object, snapshot: Snapshot, width: int) -> list[Row]:
         return call_rows(data, snapshot.started, width)
     if isinstance(data, Layer):
         return layer_rows(data, width)
+    if isinstance(data, Launch):
+        return pairs(facts(data, snapshot.started), width)
     return fact_rows(data, width)
 
 
