@@ -7,14 +7,16 @@ from glassstack.model.entities import (
     Cgroup,
     Channel,
     Completion,
+    Container,
     Device,
     DeviceNode,
     Holder,
     InFlight,
     Mapping,
     ProcessInfo,
+    World,
 )
-from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring, Tallies, Uevent
+from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring, Step, Tallies, Uevent
 from glassstack.store.calllog import CallLog
 
 SECONDS = 60
@@ -104,6 +106,9 @@ class Snapshot:
     devices_missing: str = ""
     nodes: tuple[DeviceNode, ...] = ()
     uevents: tuple[Uevent, ...] = ()  # newest last, bounded
+    steps: tuple[Step, ...] = ()  # of container starts, newest last, bounded
+    host: World | None = None
+    containers: tuple[Container, ...] | None = None
     output: tuple[Output, ...] = ()  # newest last, bounded
     capabilities: tuple[Capability, ...] = ()
     dropped: tuple[Dropped, ...] = ()  # summed by place

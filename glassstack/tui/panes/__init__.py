@@ -27,6 +27,9 @@ PANES: tuple[PaneSpec, ...] = (
     PaneSpec("6", "holders", "holders", "HoldersPane", "who holds the device, and how"),
     PaneSpec("7", "log", "log", "LogPane", "kernel log with Xids explained, program output"),
     PaneSpec("8", "processes", "procs", "ProcessesPane", "processes; Enter watches one"),
+    PaneSpec(
+        "9", "containers", "cont", "ContainersPane", "a container's start, and host and inside compared"
+    ),
 )
 
 

@@ -67,11 +67,12 @@ def top_rows(status: Status, width: int) -> list[Row]:
     first = _join(left, [("  ", ""), state(status), (f"  {elapsed:>7}", "dim")], width)
     tabs: list[Span] = []
     roomy = sum(len(title) + 5 for _, title, _ in status.panes) <= width
+    gap = " " if roomy else ""
     for key, title, shown in status.panes:
         if shown:
             tabs += [(f" {key} {title} ", "tab")]
         else:
-            tabs += [(f" {key}", "key"), (f" {title} ", "")]
+            tabs += [(f" {key}", "key"), (f" {title}{gap}", "")]
         tabs.append(("  " if roomy else "", ""))
     return [first, row(*tabs), row(("─" * width, "rule"))]
 
