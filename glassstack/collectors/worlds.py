@@ -124,7 +124,9 @@ def _node(entry: "os.DirEntry[str]", path: str) -> DeviceNode | None:
         return None
     number = status.st_rdev
     owner = f"{status.st_uid}:{status.st_gid}"
-    return DeviceNode(path, os.major(number), os.minor(number), stat.S_IMODE(status.st_mode), owner, kind=kind)
+    return DeviceNode(
+        path, os.major(number), os.minor(number), stat.S_IMODE(status.st_mode), owner, kind=kind
+    )
 
 
 def _libraries(root: Path) -> Iterator[GpuLibrary]:

@@ -92,6 +92,10 @@ class Limit(msgspec.Struct, frozen=True):
 class Cgroup(msgspec.Struct, frozen=True):
     """One cgroup directory. ``usage`` has "memory.current", "pids.current", "cpu.usage_usec".
 
+    ``events`` count what happened here and below, ``local`` here alone.
+    ``pressure`` is the share of the last 10 s, in per cent, in which some task
+    waited for "memory.some", "cpu.some" or "io.some".
+
     ``relation`` to the process: "ancestor", "own" or "child". On cgroup v1
     every hierarchy has a chain of its own, told apart by ``controllers``.
     """
@@ -104,6 +108,8 @@ class Cgroup(msgspec.Struct, frozen=True):
     events: dict[str, int] = {}  # memory.events and the like
     pids: tuple[int, ...] = ()
     relation: str = ""
+    local: dict[str, int] = {}
+    pressure: dict[str, float] = {}
 
 
 class Holder(msgspec.Struct, frozen=True):
