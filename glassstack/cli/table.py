@@ -13,6 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "maps": ("glassstack.cli.maps", "device and GPU library mappings of a process"),
     "fences": ("glassstack.cli.fences", "doorbells, rings and fences of a process"),
     "cgroup": ("glassstack.cli.cgroup", "cgroups of a process with the limits that count"),
+    "container": ("glassstack.cli.container", "containers beside their host, and how a GPU came into one"),
     "holders": ("glassstack.cli.holders", "who holds the device, and how"),
     "ps": ("glassstack.cli.ps", "processes with both PID views, cgroup and device"),
     "lab": ("glassstack.cli.lab", "a throw-away VM with the driver in its kernel"),

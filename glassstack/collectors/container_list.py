@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from glassstack.collectors import cgroup_mounts
-from glassstack.collectors.cgroup_mounts import memberships
+from glassstack.collectors.cgroup_mounts import Membership, memberships
 from glassstack.collectors.containers import container_of_any
-from glassstack.collectors.device_list import DeviceLists
+from glassstack.collectors.device_list import DeviceLists, v1_list
 from glassstack.collectors.identity import main_path, pids, read_bytes, read_stat
 from glassstack.collectors.steps import State
 from glassstack.collectors.worlds import Process, namespaces, world
@@ -101,21 +101,30 @@ class ContainerCollector:
         elif label and label.kind != "systemd":
             runtime, name = label.kind, label.id
         else:
-            runtime, name = "", f"pid namespace {inside.namespaces.get('pid', '?')}"
-        v2 = next((line.path for line in lines if line.version == 2), "")
-        return Container(name, runtime, pid, main_path(lines), inside, self._devices(v2))
+            runtime, name = "", f"pid:{inside.namespaces.get('pid', '?')}"
+        return Container(name, runtime, pid, main_path(lines), inside, self._devices(lines))
 
-    def _devices(self, cgroup: str) -> DeviceList:
+    def _devices(self, lines: Sequence[Membership]) -> DeviceList:
+        """The programs of v2 where there are any, else the list of v1, where that has the controller."""
+        found = self._programs(next((line.path for line in lines if line.version == 2), ""))
+        old = next((line for line in lines if "devices" in line.controllers), None)
+        if old is None or found.programs:
+            return found
+        mount = cgroup_mounts.mount_of(old, self._mounts())
+        if mount is None:
+            return DeviceList(old.path, (), None, "no mount here shows its device list")
+        return v1_list(cgroup_mounts.directory(mount, old.path, Path("/")), old.path)
+
+    def _programs(self, cgroup: str) -> DeviceList:
         if not cgroup:
             return DeviceList("", (), None, "it is in no cgroup of version 2")
         if self._lists is None:
-            mount = self._unified()
+            mount = next((one for one in self._mounts() if one.version == 2 and one.root == "/"), None)
             if mount is None:
                 return DeviceList(cgroup, (), None, "no cgroup v2 is mounted here")
-            self._lists = DeviceLists(mount)
+            self._lists = DeviceLists(Path(mount.point))
         return self._lists.of(cgroup)
 
-    def _unified(self) -> Path | None:
+    def _mounts(self) -> list[cgroup_mounts.Mount]:
         text = read_bytes(f"{self._proc}/self/mountinfo").decode("utf-8", "surrogateescape")
-        known = (mount for mount in cgroup_mounts.mounts(text) if mount.version == 2 and mount.root == "/")
-        return next((Path(mount.point) for mount in known), None)
+        return cgroup_mounts.mounts(text)

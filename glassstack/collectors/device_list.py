@@ -12,6 +12,7 @@ import struct
 from pathlib import Path
 
 from glassstack.decoders.bpf_device import UndecodableError, rules
+from glassstack.decoders.device_list import EVERYTHING, parse
 from glassstack.model.entities import DeviceList, DeviceProgram, DeviceRule
 
 _SYSCALL = {"x86_64": 321, "aarch64": 280}
@@ -74,6 +75,14 @@ def _ask(fd: int, code: "ctypes.Array[ctypes.c_char] | None" = None) -> bytearra
     return info
 
 
+def v1_list(directory: Path, cgroup: str) -> DeviceList:
+    """The device list of a cgroup v1 directory."""
+    try:
+        return DeviceList(cgroup, (), parse((directory / "devices.list").read_text("ascii", "replace")))
+    except OSError as error:
+        return DeviceList(cgroup, (), None, f"devices.list: {(error.strerror or 'cannot be read').lower()}")
+
+
 class DeviceLists:
     """The device lists of cgroups of a hierarchy (v2) mounted at ``mount``."""
 
@@ -92,7 +101,9 @@ class DeviceLists:
         try:
             key = tuple(effective)
             if key not in self._rules:
-                self._rules[key] = rules([self._known[number][2] for number in effective]) if key else ()
+                self._rules[key] = (
+                    rules([self._known[number][2] for number in effective]) if key else EVERYTHING
+                )
             return DeviceList(cgroup, programs, self._rules[key])
         except UndecodableError as error:
             return DeviceList(cgroup, programs, None, f"the program {error}")

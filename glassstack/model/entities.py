@@ -254,10 +254,11 @@ class DeviceProgram(msgspec.Struct, frozen=True):
 
 
 class DeviceList(msgspec.Struct, frozen=True):
-    """The device programs that count for a cgroup and what they allow together.
+    """What decides about devices in a cgroup: BPF programs (v2), or the ``devices.list`` of cgroup v1.
 
-    ``rules`` is ``None`` where ``missing`` says why they are not known.
-    Without any program everything is allowed.
+    ``rules`` are what they allow together, ``None`` where ``missing`` says why
+    it is not known. ``programs`` is empty for a list of v1, and where nothing
+    decides and everything is allowed.
     """
 
     cgroup: str

@@ -24,8 +24,6 @@ def access(devices: DeviceList, kind: str, major: int, minor: int) -> str | None
     """What a device list allows on a device, out of "rwm"; ``None`` where the list is not known."""
     if devices.rules is None:
         return None
-    if not devices.programs:
-        return "rwm"
     fitting = [rule for rule in devices.rules if _fits(rule, kind, major, minor)]
     return max(fitting, key=_narrowness).access if fitting else ""
 

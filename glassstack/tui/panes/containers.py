@@ -1,5 +1,6 @@
 """Containers: the start step by step, then host and container side by side, and the device list."""
 
+from glassstack.decoders.device_list import EVERYTHING
 from glassstack.decoders.steps import meaning
 from glassstack.format import fields, units
 from glassstack.model.entities import Container
@@ -84,8 +85,10 @@ def device_rows(container: Container) -> list[Row]:
     rows = [row(("device list", "label"))]
     if devices.missing:
         return [*rows, row((f"missing: {devices.missing}", "warn")), blank()]
+    if devices.rules == EVERYTHING:
+        return [*rows, row(("nothing decides: every device is allowed", "warn")), blank()]
     if not devices.programs:
-        return [*rows, row(("no program: every device is allowed", "warn")), blank()]
+        rows.append(row(f"devices.list of {devices.cgroup} (cgroup v1)"))
     for one in devices.programs:
         where = one.attached or "outside this view"
         rows.append(
