@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from glassstack.model.entities import Container, DeviceList, DeviceNode, DeviceRule, World
+from glassstack.model.events import Step
 
 CAPABILITIES = 41
 """How many there are (CAP_CHECKPOINT_RESTORE = 40 is the last)."""
@@ -34,6 +35,24 @@ def _fits(rule: DeviceRule, kind: str, major: int, minor: int) -> bool:
 
 def _narrowness(rule: DeviceRule) -> int:
     return (rule.major is not None) + (rule.minor is not None)
+
+
+def lost(container: Container, steps: Iterable[Step]) -> str:
+    """What became of the device list that the start attached, "" while it is in force.
+
+    A manager that writes its own list over the runtime's (as systemd does when
+    it reloads) takes the devices away that only the runtime knew of.
+    """
+    attached = [step for step in steps if step.name == "device-rules" and not step.errno]
+    if not attached or container.devices.missing:
+        return ""
+    mine = [one for one in container.devices.programs if one.attached == container.devices.cgroup]
+    program = attached[-1].detail.get("program")
+    if not mine:
+        return "the device list of its start is gone"
+    if program is not None and all(one.id != program for one in mine):
+        return f"the device list of its start (program {program}) was replaced"
+    return ""
 
 
 def rule_text(rule: DeviceRule) -> str:

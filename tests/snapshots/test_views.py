@@ -34,6 +34,8 @@ VIEWS: dict[str, tuple[tuple[int, int], str, list[str]]] = {
     "cgroups_narrow": (NARROW, "healthy", ["5"]),
     "log_narrow": (NARROW, "broken", ["7"]),
     "processes_wide": (WIDE, "broken", ["8"]),
+    "containers_narrow": (NARROW, "boxed", ["9", "down", "down", "down", "down", "down", "down"]),
+    "containers_wide": (WIDE, "boxed", ["9"]),
 }
 
 

@@ -5,7 +5,7 @@ from glassstack.decoders.steps import meaning
 from glassstack.format import fields, units
 from glassstack.model.entities import Container
 from glassstack.model.events import Step
-from glassstack.store.containers import Contrast, contrasts, rule_text
+from glassstack.store.containers import Contrast, contrasts, lost, rule_text
 from glassstack.store.snapshot import Snapshot
 from glassstack.tui.draw import Cell, Column, Row, Table, blank, row, rule
 from glassstack.tui.pane import Drawing, Pane, View
@@ -79,10 +79,12 @@ def view_rows(s: Snapshot, container: Container, width: int) -> list[Row]:
     return [*rows, blank()]
 
 
-def device_rows(container: Container) -> list[Row]:
+def device_rows(container: Container, steps: list[Step]) -> list[Row]:
     """The device list as the kernel has it."""
     devices = container.devices
     rows = [row(("device list", "label"))]
+    if gone := lost(container, steps):
+        rows.append(row((f"✗ {gone}", "bad")))
     if devices.missing:
         return [*rows, row((f"missing: {devices.missing}", "warn")), blank()]
     if devices.rules == EVERYTHING:
@@ -116,8 +118,9 @@ def container_rows(s: Snapshot, width: int) -> list[Row]:
     for container in s.containers or ():
         title = " ".join(filter(None, (container.runtime, container.id)))
         rows.append(rule(f"{title}, pid {container.pid} in {container.cgroup or '/'}", width))
-        rows += step_rows(steps[container.id], width) if container.id in steps else []
-        rows += view_rows(s, container, width) + device_rows(container)
+        mine = steps.get(container.id, [])
+        rows += step_rows(mine, width) if mine else []
+        rows += device_rows(container, mine) + view_rows(s, container, width)
     for name in _ended(steps, s):
         rows += [rule(f"minirt {name}, ended", width), *step_rows(steps[name], width)]
     if rows:
