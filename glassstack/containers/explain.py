@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from glassstack.decoders.device_list import EVERYTHING
 from glassstack.decoders.steps import meaning
 from glassstack.format import fields, units
-from glassstack.model.entities import Container, DeviceNode, World
+from glassstack.model.entities import Container, DeviceList, DeviceNode, World
 from glassstack.model.events import Step
-from glassstack.store.containers import access, rule_text
+from glassstack.store.containers import access, lost, rule_text
 
 CHAPTERS = (
     ("visibility", "What it sees: namespaces, mounts, a name"),
@@ -43,7 +43,7 @@ def passages(steps: Sequence[Step], container: Container | None, host: World | N
         Passage("Other steps", step.name, meaning(step.name).text, (_evidence(step, steps),))
         for step in strange
     ]
-    return told + (list(_now(container, host)) if container else [])
+    return told + (list(_now(steps, container, host)) if container else [])
 
 
 def _chapter(steps: Sequence[Step], layer: str, title: str) -> Iterator[Passage]:
@@ -61,8 +61,8 @@ def _evidence(step: Step, steps: Sequence[Step]) -> str:
     return f"+{at} s, {units.duration(step.dur_ns)}, {step.errno or 'ok'}: {detail}".rstrip(": ")
 
 
-def _now(container: Container, host: World | None) -> Iterator[Passage]:
-    yield _list(container)
+def _now(steps: Sequence[Step], container: Container, host: World | None) -> Iterator[Passage]:
+    yield _list(container, lost(container, steps))
     nodes = [node for node in container.world.nodes if _is_gpu(node)]
     yield Passage(
         NOW,
@@ -82,8 +82,10 @@ def _now(container: Container, host: World | None) -> Iterator[Passage]:
         yield Passage(NOW, "namespaces", text, (" ".join(kinds) or "none",))
 
 
-def _list(container: Container) -> Passage:
+def _list(container: Container, gone: str) -> Passage:
     devices = container.devices
+    if gone:
+        return Passage(NOW, "device list", f"Broken: {gone}.", _allowed(devices), False)
     if devices.missing:
         return Passage(NOW, "device list", f"Not available: {devices.missing}.", (), False)
     if devices.rules == EVERYTHING:
@@ -93,10 +95,16 @@ def _list(container: Container) -> Passage:
         where = "; ".join(
             f"program {one.id} ({one.tag}) at {one.attached or '?'}" for one in devices.programs
         )
-    allowed = tuple(rule_text(rule) for rule in devices.rules or ())
     return Passage(
-        NOW, "device list", "What the kernel lets it open; everything else is denied.", (where, *allowed)
+        NOW,
+        "device list",
+        "What the kernel lets it open; everything else is denied.",
+        (where, *_allowed(devices)),
     )
+
+
+def _allowed(devices: DeviceList) -> tuple[str, ...]:
+    return tuple(rule_text(rule) for rule in devices.rules or ())
 
 
 def _is_gpu(node: DeviceNode) -> bool:
