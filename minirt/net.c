@@ -176,7 +176,7 @@ int mr_net_make(const char *id, pid_t pid, struct mr_error *err)
 {
 	struct mr_step step = mr_step_begin("net");
 	struct mr_error ignored = {0};
-	int socket = nl_open(), ret;
+	int socket = nl_open(), ret, code;
 	char host[IFNAMSIZ], text[INET_ADDRSTRLEN];
 	uint32_t gateway = 0, address;
 
@@ -195,12 +195,9 @@ int mr_net_make(const char *id, pid_t pid, struct mr_error *err)
 		mr_net_remove(id, &ignored);
 	close(socket);
 	address = htonl(gateway + 1);
-	mr_step_end(&step,
-		    !ret	? 0
-		    : err->code ? err->code
-				: EPERM,
-		    "host=%s inside=%s address=%s/30", host, INSIDE,
-		    inet_ntop(AF_INET, &address, text, sizeof(text)));
+	code = err->code ? err->code : EPERM; /* of mr_lacks() there is none */
+	mr_step_end(&step, ret ? code : 0, "host=%s inside=%s address=%s/30", host, INSIDE,
+		    gateway ? inet_ntop(AF_INET, &address, text, sizeof(text)) : "none");
 	return ret;
 }
 
