@@ -89,7 +89,7 @@ static _Noreturn void go_between(const struct visit *visit, int sync, const sigs
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (!pid)
 		become(visit, sync, peer, mask);
-	mr_step_end(&step, pid < 0 ? errno : 0, "flags=%#lx child=%d", args.flags, (int)pid);
+	mr_step_end(&step, pid < 0 ? errno : 0, "flags=%#lx child=%d", (unsigned long)args.flags, (int)pid);
 	if (pid < 0) {
 		mr_fail(&err, errno, "start a process in the container: %m");
 		mr_give_up(sync, &err);

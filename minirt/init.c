@@ -34,6 +34,7 @@ static void lay_down(const struct mr_spec *spec)
 {
 	struct mr_error ignored;
 
+	mr_title_set("minirt init");
 	close_range(0, ~0U, 0);
 	mr_caps_drop(1ULL << CAP_KILL, &ignored);
 	/* Changing credentials took both back. */

@@ -64,6 +64,7 @@ int main(int argc, char **argv)
 		return MR_EXIT_USAGE;
 	}
 	prctl(PR_SET_NAME, "minirt");
+	mr_title_keep(argv);
 	if (verb->enters && mr_sealed_exec(argv, &err))
 		status = err.status;
 	else

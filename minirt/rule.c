@@ -64,7 +64,7 @@ static void put_number(char *text, size_t size, int64_t value)
 
 char *mr_rule_text(const struct mr_rule *rule)
 {
-	char major[16], minor[16];
+	char major[24], minor[24];
 
 	put_number(major, sizeof(major), rule->major);
 	put_number(minor, sizeof(minor), rule->minor);

@@ -80,6 +80,7 @@ static int complete(struct mr_spec *spec, struct mr_error *err)
 	if (spec->terminal && spec->detach)
 		return mr_usage(err, "a terminal goes with a container that is waited for");
 	mr_spec_nodes(spec);
+	name_it(spec);
 	if (!spec->hostname)
 		spec->hostname = mr_copy(spec->id);
 	return 0;
@@ -149,7 +150,6 @@ int mr_verb_run(int argc, char **argv, struct mr_error *err)
 
 	if (describe(argc, argv, &spec, &choice, err) || complete(&spec, err))
 		return err->status;
-	name_it(&spec);
 	mr_step_open(spec.id, spec.steps_fd = choice.steps_fd);
 	if ((spec.gpu.count || spec.gpu_hook) && mr_inject(&spec, err))
 		return err->status;

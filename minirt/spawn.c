@@ -68,7 +68,7 @@ static int clone_init(struct mr_container *container, int theirs, struct mr_erro
 		mr_inside(container);
 	}
 	name_namespaces(spec->namespaces, names, sizeof(names));
-	mr_step_end(&step, pid < 0 ? errno : 0, "flags=%#lx namespaces=%s child=%d", args.flags,
+	mr_step_end(&step, pid < 0 ? errno : 0, "flags=%#lx namespaces=%s child=%d", (unsigned long)args.flags,
 		    names, (int)pid);
 	if (pid < 0)
 		return clone_failed(errno, spec, err);

@@ -53,6 +53,10 @@ void mr_options_help(enum mr_verb verb);
 /* bundle.c: config.json of @path into @spec */
 int mr_bundle_read(struct mr_spec *spec, const char *path, struct mr_error *err);
 
+/* title.c: what others read as the command line of this process */
+void mr_title_keep(char **argv);
+void mr_title_set(const char *title);
+
 /* sealed.c: makes sure that this program's file can't be written through /proc/PID/exe */
 int mr_sealed_exec(char **argv, struct mr_error *err);
 

@@ -4,8 +4,8 @@
  * makes them. Owns the descriptor; must not fail a start.
  *
  * The detail is given as words of a format: "target=%s flags=%#lx", each a key
- * and one conversion. %s becomes a string, %d %u and their long forms become
- * numbers, %x and %o strings; a word without a conversion is a string as it stands.
+ * and its value. A value that is one %d or %u (or a long form) becomes a number,
+ * any other a string.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -98,34 +98,53 @@ static void put_string(struct line *line, const char *text)
 	puts_to(line, "\"");
 }
 
-/* One conversion such as %s, %d, %lu, %#lx; takes its argument. */
-static void put_value(struct line *line, const char *conversion, va_list *args)
+/* One conversion such as %s, %d, %lu, %#lx, whose argument is taken; @text gets it. */
+static void convert(const char *conversion, va_list *args, char *text, size_t size)
 {
 	size_t length = strcspn(conversion, "diuxos");
-	char kind = conversion[length], text[32];
+	char kind = conversion[length];
 	bool wide = memchr(conversion, 'l', length) || memchr(conversion, 'z', length);
 
 	if (kind == 's') {
 		const char *value = va_arg(*args, const char *);
 
-		put_string(line, value ? value : "");
-		return;
-	}
-	if (kind == 'd' || kind == 'i') {
+		snprintf(text, size, "%s", value ? value : "");
+	} else if (kind == 'd' || kind == 'i') {
 		int64_t value = wide ? va_arg(*args, int64_t) : va_arg(*args, int);
 
-		snprintf(text, sizeof(text), "%" PRId64, value);
-		puts_to(line, text);
-		return;
-	}
-	uint64_t value = wide ? va_arg(*args, uint64_t) : va_arg(*args, unsigned int);
+		snprintf(text, size, "%" PRId64, value);
+	} else {
+		uint64_t value = wide ? va_arg(*args, uint64_t) : va_arg(*args, unsigned int);
 
-	if (kind == 'u')
-		snprintf(text, sizeof(text), "%" PRIu64, value);
-	else
-		snprintf(text, sizeof(text), kind == 'x' ? "\"%#" PRIx64 "\"" : "\"%#" PRIo64 "\"",
+		snprintf(text, size, kind == 'x'   ? "%#" PRIx64
+				     : kind == 'o' ? "%#" PRIo64
+						   : "%" PRIu64,
 			 value);
-	puts_to(line, text);
+	}
+}
+
+/* The value of a word: its conversions and what stands between them, as one string or number. */
+static void put_value(struct line *line, const char *format, va_list *args)
+{
+	char text[LINE_MAX_BYTES];
+	size_t used = 0, length = strcspn(format + (*format == '%'), "diuxos");
+	bool number = *format == '%' && strchr("diu", format[1 + length]) && !format[2 + length];
+
+	text[0] = '\0';
+	while (*format && used < sizeof(text) - 1) {
+		if (*format != '%') {
+			text[used++] = *format++;
+			text[used] = '\0';
+			continue;
+		}
+		convert(format + 1, args, text + used, sizeof(text) - used);
+		used += strlen(text + used);
+		format += 1 + strcspn(format + 1, "diuxos") + 1;
+	}
+	if (number)
+		puts_to(line, text);
+	else
+		put_string(line, text);
 }
 
 static void put_detail(struct line *line, const char *format, va_list *args)
@@ -148,10 +167,7 @@ static void put_detail(struct line *line, const char *format, va_list *args)
 		first = false;
 		put_string(line, word);
 		puts_to(line, ":");
-		if (*value == '%')
-			put_value(line, value + 1, args);
-		else
-			put_string(line, value);
+		put_value(line, value, args);
 	}
 }
 
