@@ -53,12 +53,15 @@ static void command_of(const char *pid, char *text, size_t size)
 		snprintf(text, size, "[%s]", name);
 		n = (ssize_t)strlen(text);
 	}
-	for (i = 0; i < n - 1; i++)
+	/* Zeros end the arguments, and fill up what was overwritten by something shorter. */
+	while (n > 0 && !text[n - 1])
+		n--;
+	for (i = 0; i < n; i++) {
 		if (!text[i])
 			text[i] = ' ';
-	for (i = 0; i < n; i++)
-		if (text[i] && ((unsigned char)text[i] < ' ' || text[i] == 0x7f))
+		if ( (unsigned char)text[i] < ' ' || text[i] == 0x7f)
 			text[i] = '?';
+	}
 }
 
 /* The last number of the line of /proc/PID/status that begins with @key. */

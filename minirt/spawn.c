@@ -82,6 +82,8 @@ int mr_hear(struct mr_container *container, struct mr_error *err)
 
 	if (kind == MR_TERMINAL)
 		container->terminal.master = fd;
+	else if (fd >= 0)
+		container->pidfd = fd;
 	if (kind == MR_FAILED)
 		return -1;
 	return kind < 0 ? mr_fail(err, errno, "hear from the container: %m") : kind;
