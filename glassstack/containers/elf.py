@@ -44,7 +44,7 @@ def soname(file: BinaryIO) -> str:
 
 def _soname(file: BinaryIO) -> str:
     start = file.read(18)
-    if start[:4] != b"\x7fELF" or start[4] not in _LAYOUTS or start[5] not in _ORDERS:
+    if len(start) < 18 or start[:4] != b"\x7fELF" or start[4] not in _LAYOUTS or start[5] not in _ORDERS:
         return ""
     layout, order = _LAYOUTS[start[4]], _ORDERS[start[5]]
     if struct.unpack_from(order + "H", start, 16)[0] != _SHARED:

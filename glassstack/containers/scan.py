@@ -55,8 +55,7 @@ def scan(root: Path, unreadable: Callable[[Path, str], None] = lambda path, why:
     device = os.stat(root).st_dev
     os.scandir(root).close()
     folders = [root]
-    while folders:
-        folder = folders.pop()
+    for folder in folders:  # which grows meanwhile: the upper ones come first
         try:
             with os.scandir(folder) as entries:
                 inside = sorted(entries, key=lambda entry: entry.name)
