@@ -37,11 +37,11 @@ static const char *const points[] = {"prestart",       "createRuntime", "createC
 				     "startContainer", "poststart",	"poststop"};
 
 static const struct member node_members[] = {
-	{"path", PATH, true, 0, NULL},	     {"hostPath", PATH, false, V050, NULL},
-	{"type", TEXT, false, 0, NULL},	     {"major", NUMBER, false, 0, NULL},
-	{"minor", NUMBER, false, 0, NULL},   {"fileMode", NUMBER, false, 0, NULL},
+	{"path", PATH, true, 0, NULL},	       {"hostPath", PATH, false, V050, NULL},
+	{"type", TEXT, false, 0, NULL},	       {"major", NUMBER, false, 0, NULL},
+	{"minor", NUMBER, false, 0, NULL},     {"fileMode", NUMBER, false, 0, NULL},
 	{"permissions", TEXT, false, 0, NULL}, {"uid", NUMBER, false, 0, NULL},
-	{"gid", NUMBER, false, 0, NULL},     {NULL, TEXT, false, 0, NULL},
+	{"gid", NUMBER, false, 0, NULL},       {NULL, TEXT, false, 0, NULL},
 };
 static const struct member net_members[] = {
 	{"hostInterfaceName", TEXT, true, 0, NULL},
@@ -49,19 +49,22 @@ static const struct member net_members[] = {
 	{NULL, TEXT, false, 0, NULL},
 };
 static const struct member mount_members[] = {
-	{"hostPath", TEXT, true, 0, NULL},   {"containerPath", PATH, true, 0, NULL},
-	{"type", TEXT, false, V040, NULL},   {"options", TEXTS, false, 0, NULL},
+	{"hostPath", TEXT, true, 0, NULL}, {"containerPath", PATH, true, 0, NULL},
+	{"type", TEXT, false, V040, NULL}, {"options", TEXTS, false, 0, NULL},
 	{NULL, TEXT, false, 0, NULL},
 };
 static const struct member hook_members[] = {
-	{"hookName", TEXT, true, 0, NULL}, {"path", PATH, true, 0, NULL},
-	{"args", TEXTS, false, 0, NULL},   {"env", ENVS, false, 0, NULL},
+	{"hookName", TEXT, true, 0, NULL},   {"path", PATH, true, 0, NULL},
+	{"args", TEXTS, false, 0, NULL},     {"env", ENVS, false, 0, NULL},
 	{"timeout", NUMBER, false, 0, NULL}, {NULL, TEXT, false, 0, NULL},
 };
 static const struct member rdt_members[] = {
-	{"closID", TEXT, false, 0, NULL},      {"l3CacheSchema", TEXT, false, 0, NULL},
-	{"memBwSchema", TEXT, false, 0, NULL}, {"schemata", TEXTS, false, V110, NULL},
-	{"enableMonitoring", FLAG, false, V110, NULL}, {NULL, TEXT, false, 0, NULL},
+	{"closID", TEXT, false, 0, NULL},
+	{"l3CacheSchema", TEXT, false, 0, NULL},
+	{"memBwSchema", TEXT, false, 0, NULL},
+	{"schemata", TEXTS, false, V110, NULL},
+	{"enableMonitoring", FLAG, false, V110, NULL},
+	{NULL, TEXT, false, 0, NULL},
 };
 static const struct member edit_members[] = {
 	{"env", ENVS, false, 0, NULL},
@@ -93,8 +96,8 @@ static bool is_name(const char *text, size_t length, const char *more, bool digi
 {
 	size_t i;
 
-	if (!length || !(isalpha((unsigned char)text[0]) ||
-			 (digit_first && isdigit((unsigned char)text[0]))))
+	if (!length ||
+	    !(isalpha((unsigned char)text[0]) || (digit_first && isdigit((unsigned char)text[0]))))
 		return false;
 	for (i = 1; i < length; i++)
 		if (!isalnum((unsigned char)text[i]) && !strchr(more, text[i]))
@@ -135,15 +138,14 @@ static bool all_are(const json_t *list, bool (*good)(const json_t *one))
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(list, i, one)
-		if (!good(one))
-			return false;
+	json_array_foreach(list, i, one) if (!good(one)) return false;
 	return json_is_array(list);
 }
 
 static bool is_text(const json_t *value)
 {
-	return json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value);
+	return json_is_string(value) &&
+	       strlen(json_string_value(value)) == json_string_length(value);
 }
 
 static bool is_env(const json_t *value)
@@ -202,7 +204,8 @@ static char *check_members(const struct member *inner, const json_t *value, cons
 
 	if (json_is_object(value))
 		return check_object(inner, value, where, needed);
-	json_array_foreach(value, i, one) {
+	json_array_foreach(value, i, one)
+	{
 		place = mr_text("%s[%zu]", where, i);
 		wrong = check_object(inner, one, place, needed);
 		free(place);
@@ -240,7 +243,8 @@ static char *check_object(const struct member *members, const json_t *object, co
 
 	if (!json_is_object(object))
 		return mr_text("%s is no object", where);
-	json_object_foreach((json_t *)object, key, value) {
+	json_object_foreach((json_t *)object, key, value)
+	{
 		for (member = members; member->name && strcmp(member->name, key); member++)
 			;
 		if (!member->name)
@@ -266,7 +270,8 @@ static char *check_names(const json_t *document, unsigned int *needed)
 
 	if (strchr(strchr(kind, '/'), '.') && *needed < V060)
 		*needed = V060;
-	json_array_foreach(devices, i, one) {
+	json_array_foreach(devices, i, one)
+	{
 		name = json_string_value(json_object_get(one, "name"));
 		if (!wrong && !is_name(name, strlen(name), "_-.:", true))
 			wrong = mr_text("devices[%zu].name: '%s' is not allowed", i, name);
@@ -297,7 +302,7 @@ char *cdi_check(const json_t *document)
 	if (said == VERSIONS)
 		return mr_text("cdiVersion: '%s' is no version of CDI", version);
 	if (said < needed)
-		return mr_text("cdiVersion: %s has not all that is used; write %s or newer", version,
-			       versions[needed]);
+		return mr_text("cdiVersion: %s has not all that is used; write %s or newer",
+			       version, versions[needed]);
 	return NULL;
 }

@@ -37,7 +37,8 @@ static char **texts_of(const json_t *list)
 	char **texts = NULL;
 	size_t i, count = 0;
 
-	json_array_foreach(list, i, one) {
+	json_array_foreach(list, i, one)
+	{
 		texts = mr_grow(texts, &count, sizeof(*texts));
 		texts[i] = mr_copy(json_string_value(one));
 	}
@@ -47,13 +48,15 @@ static char **texts_of(const json_t *list)
 /* What the edit leaves out is as on the node of the host, if there is one. */
 static int complete(struct mr_device *device, const json_t *edit, struct mr_error *err)
 {
-	const char *type = text_of(edit, "type"), *host = device->host ? device->host : device->path;
+	const char *type = text_of(edit, "type"),
+		   *host = device->host ? device->host : device->path;
 	bool described = type && json_object_get(edit, "major");
 	struct stat info;
 
 	if (lstat(host, &info)) {
 		if (!described)
-			return mr_fail(err, errno, "the node %s of the host: %m; load its driver", host);
+			return mr_fail(err, errno, "the node %s of the host: %m; load its driver",
+				       host);
 		info.st_mode = S_IFCHR | MODE;
 	} else if (!described && !S_ISCHR(info.st_mode) && !S_ISBLK(info.st_mode)) {
 		return mr_fail(err, ENODEV, "%s of the host is no device node", host);
@@ -67,7 +70,8 @@ static int complete(struct mr_device *device, const json_t *edit, struct mr_erro
 	if (!json_object_get(edit, "fileMode"))
 		device->mode = info.st_mode & 07777;
 	if (device->type != 'b' && device->type != 'c')
-		return mr_fail(err, EINVAL, "%s: minirt makes no node of type %s", device->path, type);
+		return mr_fail(err, EINVAL, "%s: minirt makes no node of type %s", device->path,
+			       type);
 	return 0;
 }
 
@@ -186,18 +190,16 @@ static int edit_spec(struct mr_spec *spec, const json_t *edits, struct mr_error 
 	for (i = 0; i < sizeof(lacking) / sizeof(*lacking); i++) {
 		one = json_object_get(edits, lacking[i]);
 		if (json_array_size(one) || json_object_size(one))
-			return mr_fail(err, ENOTSUP, "the device brings %s, which minirt can't apply",
+			return mr_fail(err, ENOTSUP,
+				       "the device brings %s, which minirt can't apply",
 				       lacking[i]);
 	}
 	json_array_foreach(json_object_get(edits, "env"), i, one)
 		mr_spec_env(spec, json_string_value(one));
-	json_array_foreach(json_object_get(edits, "deviceNodes"), i, one)
-		if (add_node(spec, one, err))
-			return -1;
-	json_array_foreach(json_object_get(edits, "mounts"), i, one)
-		add_mount(spec, one);
-	json_array_foreach(json_object_get(edits, "hooks"), i, one)
-		add_hook(spec, one);
+	json_array_foreach(json_object_get(edits, "deviceNodes"), i,
+			   one) if (add_node(spec, one, err)) return -1;
+	json_array_foreach(json_object_get(edits, "mounts"), i, one) add_mount(spec, one);
+	json_array_foreach(json_object_get(edits, "hooks"), i, one) add_hook(spec, one);
 	return 0;
 }
 

@@ -60,7 +60,8 @@ static void add_all(struct cdi *cdi, json_t *document, const char *file, unsigne
 	json_t *device;
 	size_t i;
 
-	json_array_foreach(json_object_get(document, "devices"), i, device) {
+	json_array_foreach(json_object_get(document, "devices"), i, device)
+	{
 		const char *name = json_string_value(json_object_get(device, "name"));
 
 		add(cdi, (struct cdi_device){
@@ -98,8 +99,8 @@ static int is_specification(const struct dirent *entry)
 {
 	const char *suffix = strrchr(entry->d_name, '.');
 
-	return suffix && (!strcmp(suffix, ".json") || !strcmp(suffix, ".yaml") ||
-			  !strcmp(suffix, ".yml"));
+	return suffix &&
+	       (!strcmp(suffix, ".json") || !strcmp(suffix, ".yaml") || !strcmp(suffix, ".yml"));
 }
 
 static void load_directory(struct cdi *cdi, const char *directory, unsigned int rank)
