@@ -206,8 +206,15 @@ struct mr_cgroup {
 	int fd;		 /* of the directory, for CLONE_INTO_CGROUP, or -1 */
 };
 
-/* Makes the group and writes the limits; mr_lacks() where there is no v2 or no delegation. */
+/* Decides where the group will be, so that it can be written down before it is there. */
+int mr_cgroup_place(struct mr_cgroup *group, const struct mr_spec *spec, struct mr_error *err);
+/*
+ * Makes the group (where it was placed, if it was) and writes the limits; mr_lacks() where there is no v2 or no
+ * delegation. With nothing to limit that is no error: no group, path "" and fd -1.
+ */
 int mr_cgroup_make(struct mr_cgroup *group, const struct mr_spec *spec, struct mr_error *err);
+/* The directory of a running container's group, for exec. */
+int mr_cgroup_open(const char *path, struct mr_error *err);
 /* Kills all in it (cgroup.kill) and removes it, with what is below; quiet when it is gone. */
 int mr_cgroup_remove(const char *path, struct mr_error *err);
 /* oom_kill of memory.events, own and hierarchical; 0 without a group. */
@@ -215,10 +222,15 @@ uint64_t mr_cgroup_oom_kills(const char *path);
 
 /* devrules.c: BPF_PROG_TYPE_CGROUP_DEVICE by raw bpf(2); replaces what minirt attached before */
 int mr_rules_attach(int cgroup_fd, const struct mr_rule *rules, size_t count, struct mr_error *err);
+/* The list of a running container, by its group's path: @rules is the whole new list. */
+int mr_rules_change(const char *path, const struct mr_rule *rules, size_t count,
+		    struct mr_error *err);
 
 /* net.c: veth pair by rtnetlink, one end in the namespace of @pid, with an address and lo up */
 int mr_net_make(const char *id, pid_t pid, struct mr_error *err);
 int mr_net_remove(const char *id, struct mr_error *err);
+/* In the container: lo up, which a new network namespace has down. */
+int mr_net_loopback(struct mr_error *err);
 
 /* caps.c, seccomp.c: in the container, last thing before exec */
 uint64_t mr_caps_default(void);
@@ -227,6 +239,7 @@ int mr_caps_drop(uint64_t keep, struct mr_error *err);
 int mr_seccomp_load(struct mr_error *err);
 
 /* hide.c: masked and read-only paths of the new root, which is "/" by then or @root_fd */
+void mr_hide_defaults(struct mr_spec *spec); /* adds the usual ones to its lists */
 int mr_hide_paths(const struct mr_spec *spec, struct mr_error *err);
 
 /* inject.c: CDI: the edits for @spec->gpu out of /etc/cdi and /var/run/cdi put into the specification */
