@@ -110,6 +110,7 @@ int mr_verb_devices(int argc, char **argv, struct mr_error *err)
 			return err->status;
 		*mr_list_add(&state.rules) = rule;
 	}
+	mr_step_open(state.id, -1, argc > 2 ? mr_steps_keep(states, state.id, false) : -1);
 	if (argc > 2)
 		return change_rules(states, &state, err) ? err->status : 0;
 	for (i = 0; i < (int)state.rules.count; i++) {

@@ -70,6 +70,16 @@ static int load(const struct bpf_insn *program, size_t length, struct mr_error *
 		       *log ? last_words(log) : "silent");
 }
 
+static uint32_t id_of(int program)
+{
+	struct bpf_prog_info info = {0};
+	union bpf_attr attr = {.info = {.bpf_fd = (uint32_t)program,
+					.info_len = sizeof(info),
+					.info = address(&info)}};
+
+	return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) ? 0 : info.id;
+}
+
 static bool is_ours(int program)
 {
 	struct bpf_prog_info info = {0};
@@ -145,8 +155,8 @@ int mr_rules_attach(int cgroup_fd, const struct mr_rule *rules, size_t count, st
 	}
 	old = attached(cgroup_fd);
 	code = attach(cgroup_fd, fd, old);
-	mr_step_end(&step, code, "rules=%zu insns=%zu replaced=%s", count, length,
-		    old < 0 ? "no" : "yes");
+	mr_step_end(&step, code, "rules=%zu insns=%zu program=%u replaced=%s", count, length,
+		    id_of(fd), old < 0 ? "no" : "yes");
 	if (old >= 0)
 		close(old);
 	close(fd);

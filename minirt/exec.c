@@ -175,7 +175,7 @@ int mr_verb_exec(int argc, char **argv, struct mr_error *err)
 	if (mr_options(MR_EXEC, &argc, &argv, &visit.spec, &choice, err))
 		return err->status;
 	visit.spec.argv = argv + 1;
-	mr_step_open(visit.spec.id, choice.steps_fd);
+	mr_step_open(visit.spec.id, choice.steps_fd, -1);
 	if (start(&visit, &container, err)) {
 		if (container.pidfd >= 0)
 			mr_monitor(container.pidfd, &(struct mr_terminal){.master = -1});

@@ -134,8 +134,7 @@ static void finish(int states, const struct mr_container *container, int status)
 		step = mr_step_begin("oom");
 		mr_step_end(&step, 0, "kills=%lu group=%s", kills, container->cgroup.path);
 	}
-	if (mr_hooks_run(spec, "poststop", "stopped", 0, &err) ||
-	    mr_clean(states, spec->id, &err))
+	if (mr_hooks_run(spec, "poststop", "stopped", 0, &err) || mr_clean(states, spec->id, &err))
 		dprintf(STDERR_FILENO, "minirt: %s\n", err.text);
 }
 
@@ -143,20 +142,20 @@ int mr_verb_run(int argc, char **argv, struct mr_error *err)
 {
 	struct mr_spec spec;
 	struct mr_choice choice = {.steps_fd = -1};
-	struct mr_container container = {.spec = &spec,
-					 .cgroup.fd = -1,
-					 .pidfd = -1,
-					 .sync = -1,
-					 .terminal.master = -1};
+	struct mr_container container = {
+		.spec = &spec, .cgroup.fd = -1, .pidfd = -1, .sync = -1, .terminal.master = -1};
 	int status = -1;
 
 	if (describe(argc, argv, &spec, &choice, err) || complete(&spec, err))
 		return err->status;
-	mr_step_open(spec.id, spec.steps_fd = choice.steps_fd);
+	MR_FD states = mr_state_open(err);
+	if (states < 0)
+		return err->status;
+	mr_step_open(spec.id, spec.steps_fd = choice.steps_fd,
+		     mr_steps_keep(states, spec.id, true));
 	if ((spec.gpu.count || spec.gpu_hook) && mr_inject(&spec, err))
 		return err->status;
-	MR_FD states = mr_state_open(err);
-	if (states < 0 || mr_state_create(states, &container, err))
+	if (mr_state_create(states, &container, err))
 		return err->status;
 	if (start(states, &container, &choice, err)) {
 		abort_start(&container);

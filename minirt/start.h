@@ -20,10 +20,13 @@ char *mr_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mr_close(const int *fd);
 #define MR_FD __attribute__((cleanup(mr_close))) int
 
-/* step.c: where steps go (-1: nowhere) and whose they are */
-void mr_step_open(const char *id, int fd);
+/* step.c: where steps go (-1: nowhere), where else they are kept, and whose they are */
+void mr_step_open(const char *id, int fd, int kept);
 /* Keeps the host's /proc until exec, so that steps have the host's pids in the container too. */
 void mr_step_keep_proc(void);
+
+/* kept.c: the file that keeps the steps of a container; anew for a start; -1 where none can */
+int mr_steps_keep(int states, const char *id, bool fresh);
 
 /* defaults.c: a container by flags */
 void mr_spec_init(struct mr_spec *spec);

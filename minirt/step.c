@@ -30,17 +30,24 @@ struct line {
 
 static char owner[MR_ID_MAX];
 static int out = -1;
+static int also = -1;
 static int proc = -1;
 
-void mr_step_open(const char *id, int fd)
+void mr_step_open(const char *id, int fd, int kept)
 {
 	snprintf(owner, sizeof(owner), "%s", id);
 	out = fd;
+	also = kept;
+}
+
+static bool told(void)
+{
+	return out >= 0 || also >= 0;
 }
 
 void mr_step_keep_proc(void)
 {
-	if (out >= 0)
+	if (told())
 		proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
@@ -116,9 +123,10 @@ static void convert(const char *conversion, va_list *args, char *text, size_t si
 	} else {
 		uint64_t value = wide ? va_arg(*args, uint64_t) : va_arg(*args, unsigned int);
 
-		snprintf(text, size, kind == 'x'   ? "%#" PRIx64
-				     : kind == 'o' ? "%#" PRIo64
-						   : "%" PRIu64,
+		snprintf(text, size,
+			 kind == 'x'   ? "%#" PRIx64
+			 : kind == 'o' ? "%#" PRIo64
+				       : "%" PRIu64,
 			 value);
 	}
 }
@@ -173,7 +181,7 @@ static void put_detail(struct line *line, const char *format, va_list *args)
 
 struct mr_step mr_step_begin(const char *name)
 {
-	return (struct mr_step){.name = name, .begin_ns = out < 0 ? 0 : now_ns()};
+	return (struct mr_step){.name = name, .begin_ns = told() ? now_ns() : 0};
 }
 
 void mr_step_end(const struct mr_step *step, int code, const char *format, ...)
@@ -184,7 +192,7 @@ void mr_step_end(const struct mr_step *step, int code, const char *format, ...)
 	ssize_t ignored;
 	int n;
 
-	if (out < 0)
+	if (!told())
 		return;
 	n = snprintf(line.text, sizeof(line.text),
 		     "{\"ts\":%" PRIu64 ",\"id\":\"%s\",\"pid\":%d,\"step\":\"%s\","
@@ -195,7 +203,8 @@ void mr_step_end(const struct mr_step *step, int code, const char *format, ...)
 	put_detail(&line, format, &args);
 	va_end(args);
 	memcpy(line.text + line.used, "}}\n", 3);
-	ignored = write(out, line.text, line.used + 3);
+	ignored = out < 0 ? 0 : write(out, line.text, line.used + 3);
+	ignored = also < 0 ? ignored : write(also, line.text, line.used + 3);
 	(void)ignored;
 	errno = kept;
 }

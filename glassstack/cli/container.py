@@ -11,8 +11,8 @@ from glassstack.cli.columns import cut, table
 from glassstack.cli.errors import OK, CommandError
 from glassstack.cli.repeat import add_repeat_arguments, repeat
 from glassstack.collectors.container_list import ContainerCollector
-from glassstack.collectors.steps import STEPS, read_steps, states
-from glassstack.containers.explain import Passage, passages
+from glassstack.collectors.steps import kept, read_steps, states
+from glassstack.containers.explain import Passage, passages, title
 from glassstack.decoders.device_list import EVERYTHING
 from glassstack.format.text import plain
 from glassstack.model.codec import encode_line
@@ -103,7 +103,7 @@ def _explain(args: argparse.Namespace) -> int:
         for step in steps:
             print(encode_line(step).decode())
         return OK
-    print("\n".join(story(args.id, passages(steps, container, host))))
+    print("\n".join(story(title(args.id, steps, container), passages(steps, container, host))))
     return OK
 
 
@@ -114,9 +114,10 @@ def _evidence(name: str) -> tuple[list[Step], Container | None, World | None]:
     look = ContainerCollector(states).look()
     container = of_id(look.containers, name)
     steps: list[Step] = []
-    for state in states():
-        if state.id == (container.id if container else name):
-            steps = _read(state.folder / STEPS, state.id)
+    wanted = container.id if container else name
+    for file in kept():
+        if file.stem == wanted:
+            steps = _read(file, wanted)
     if not steps and container is None:
         raise CommandError(
             f"nothing is known of a container {name!r}",
@@ -153,9 +154,9 @@ def _read(path: Path, container: str) -> list[Step]:
         raise CommandError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from error
 
 
-def story(name: str, told: list[Passage]) -> list[str]:
+def story(head: str, told: list[Passage]) -> list[str]:
     """The passages as text in chapters."""
-    lines = [f"How a GPU enters container {plain(name)}"]
+    lines = [plain(head)]
     chapter = ""
     for passage in told:
         if passage.chapter != chapter:

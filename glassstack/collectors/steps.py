@@ -17,7 +17,7 @@ from glassstack.model.entities import Capability
 from glassstack.model.events import Event, Step
 from glassstack.model.values import Scalar, Source
 
-STEPS, STATE = "steps.jsonl", "state.json"
+KEPT, STATE = ".steps", "state.json"
 _LINE_MAX = 65536
 
 
@@ -26,7 +26,6 @@ class State(NamedTuple):
 
     id: str
     pid: int
-    folder: Path
 
 
 class _Line(msgspec.Struct):
@@ -40,9 +39,11 @@ class _Line(msgspec.Struct):
 
 
 def folders() -> tuple[Path, ...]:
-    """Where minirt keeps its states: of root, and of this user."""
-    own = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
-    return (Path("/run/minirt"), Path(own) / "minirt")
+    """Where minirt keeps its states: of root, of this user, and where the environment says."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    own = Path(runtime) / "minirt" if runtime else Path(f"/tmp/minirt-{os.getuid()}")
+    named = os.environ.get("MINIRT_STATE_DIR")
+    return tuple(dict.fromkeys((*((Path(named),) if named else ()), Path("/run/minirt"), own)))
 
 
 def states(roots: Sequence[Path] | None = None) -> list[State]:
@@ -50,11 +51,20 @@ def states(roots: Sequence[Path] | None = None) -> list[State]:
     found = []
     for root in folders() if roots is None else roots:
         try:
-            names = sorted(entry for entry in root.iterdir() if entry.is_dir())
+            names = sorted(entry for entry in root.iterdir() if entry.is_dir() and entry.name != KEPT)
         except OSError:
             continue
-        found += [State(folder.name, _pid(folder), folder) for folder in names]
+        found += [State(folder.name, _pid(folder)) for folder in names]
     return found
+
+
+def kept(roots: Sequence[Path] | None = None) -> list[Path]:
+    """The files with the steps of the newest starts: the container's id is the stem of the name."""
+    return [
+        file
+        for root in (folders() if roots is None else roots)
+        for file in sorted(root.glob(f"{KEPT}/*.jsonl"))
+    ]
 
 
 def _pid(folder: Path) -> int:
@@ -101,12 +111,11 @@ class StepCollector:
         """The steps since the last look, in order of time."""
         found: list[Event] = []
         here = set()
-        for state in states(self._roots):
-            file = state.folder / STEPS
+        for file in kept(self._roots):
             try:
                 key = (file, file.stat().st_ino)
                 here.add(key)
-                found += self._new(key, state.id)
+                found += self._new(key, file.stem)
             except OSError:
                 continue
         self._read = {key: at for key, at in self._read.items() if key in here}

@@ -51,7 +51,9 @@ def world(proc: Path, pid: int, processes: Sequence[Process]) -> World:
             missing.append(f"{name}: {(error.strerror or 'cannot be read').lower()}")
             return ""
 
-    status = dict(line.partition(":\t")[::2] for line in text("status").splitlines())
+    # Of several, the first may be the runtime's own, with privileges that the command has not.
+    command = processes[1][0] if len(processes) > 1 else pid
+    status = dict(line.partition(":\t")[::2] for line in text(f"../{command}/status").splitlines())
     return World(
         hostname=_hostname(home, missing),
         processes=tuple(processes),

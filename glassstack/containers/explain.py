@@ -17,7 +17,7 @@ from glassstack.store.containers import access, lost, rule_text
 CHAPTERS = (
     ("visibility", "What it sees: namespaces, mounts, a name"),
     ("resources", "What it may use: its cgroup and its limits"),
-    ("gpu", "What is brought in: device list, nodes, the driver's libraries"),
+    ("devices", "What is brought in: device list, nodes, the driver's libraries"),
     ("privilege", "What it may do: users, capabilities, syscalls"),
     ("life", "The command itself"),
 )
@@ -33,6 +33,14 @@ class Passage:
     text: str
     evidence: tuple[str, ...]
     ok: bool = True
+
+
+def title(name: str, steps: Sequence[Step], container: Container | None) -> str:
+    """What the story is about: whether a GPU came in at all."""
+    told = any(_is_gpu_path(str(step.detail.get("path", ""))) for step in steps if step.name == "device")
+    if told or (container and any(_is_gpu_path(node.path) for node in container.world.nodes)):
+        return f"How a GPU enters container {name}"
+    return f"How container {name} came to be; no GPU entered it"
 
 
 def passages(steps: Sequence[Step], container: Container | None, host: World | None) -> list[Passage]:
@@ -63,7 +71,7 @@ def _evidence(step: Step, steps: Sequence[Step]) -> str:
 
 def _now(steps: Sequence[Step], container: Container, host: World | None) -> Iterator[Passage]:
     yield _list(container, lost(container, steps))
-    nodes = [node for node in container.world.nodes if _is_gpu(node)]
+    nodes = [node for node in container.world.nodes if _is_gpu_path(node.path)]
     yield Passage(
         NOW,
         "nodes",
@@ -107,8 +115,8 @@ def _allowed(devices: DeviceList) -> tuple[str, ...]:
     return tuple(rule_text(rule) for rule in devices.rules or ())
 
 
-def _is_gpu(node: DeviceNode) -> bool:
-    return node.path.startswith(("/dev/fakegpu", "/dev/nvidia", "/dev/dri/", "/dev/kfd"))
+def _is_gpu_path(path: str) -> bool:
+    return path.startswith(("/dev/fakegpu", "/dev/nvidia", "/dev/dri/", "/dev/kfd"))
 
 
 def _node(container: Container, node: DeviceNode) -> str:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Meaning(NamedTuple):
-    """``layer``: what of a container it makes: "visibility", "resources", "privilege", "gpu" or "life"."""
+    """``layer``, what of a container it makes: "visibility", "resources", "privilege", "devices", "life"."""
 
     layer: str
     text: str
@@ -15,12 +15,16 @@ STEPS: dict[str, Meaning] = {
     "id-map": Meaning("privilege", "Says who its users are on the host: root inside is nobody outside."),
     "cgroup": Meaning("resources", "Makes a cgroup for it; what its ancestors limit limits it, too."),
     "cgroup-write": Meaning("resources", "Writes a limit that the kernel enforces on all of its processes."),
-    "device-rules": Meaning("gpu", "Attaches the device list: a BPF program asked at each open and mknod."),
+    "device-rules": Meaning(
+        "devices", "Attaches the device list: a BPF program asked at each open and mknod."
+    ),
     "mount": Meaning("visibility", "Puts a file system or a host's path where its processes will find it."),
-    "device": Meaning("gpu", "Puts a device node into its /dev; whether it opens is the device list's word."),
-    "library": Meaning("gpu", "Brings a library of the host's driver; the image must not have its own."),
-    "ldconfig": Meaning("gpu", "Renews the loader's cache, so that what was brought is found by name."),
-    "hook": Meaning("gpu", "Runs a program of the host at this point of the start."),
+    "device": Meaning(
+        "devices", "Puts a device node into its /dev; whether it opens is the device list's word."
+    ),
+    "library": Meaning("devices", "Brings a library of the host's driver; the image must not have its own."),
+    "ldconfig": Meaning("devices", "Renews the loader's cache, so that what was brought is found by name."),
+    "hook": Meaning("devices", "Runs a program of the host at this point of the start."),
     "pivot-root": Meaning("visibility", "Makes its file system the root and lets go of the host's."),
     "hostname": Meaning("visibility", "Names the machine as its processes see it."),
     "net": Meaning("visibility", "Gives it a network interface: one end of a pair, the other at the host."),
