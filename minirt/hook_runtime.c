@@ -41,7 +41,7 @@ static int enter(pid_t pid, struct mr_error *err)
 	return 0;
 }
 
-/* The host's node bound; else, where none is a file, one made; else an empty file under its name. */
+/* The host's node, or the file that stands for it, bound; where there is neither, one made. */
 static int place_node(int root, const struct mr_device *device)
 {
 	mode_t kind = device->type == 'b' ? S_IFBLK : S_IFCHR;
@@ -49,7 +49,8 @@ static int place_node(int root, const struct mr_device *device)
 	struct stat info;
 	MR_FD from = open(device->host ? device->host : device->path, O_PATH | O_CLOEXEC);
 
-	if (from >= 0 && !fstat(from, &info) && (info.st_mode & S_IFMT) == kind) {
+	if (from >= 0 && !fstat(from, &info) &&
+	    (S_ISREG(info.st_mode) || (info.st_mode & S_IFMT) == kind)) {
 		MR_FD target = mr_root_place(root, device->path, false);
 
 		return target < 0 ? -1 : mr_mount_bind(from, target, 0);
@@ -98,6 +99,8 @@ int hook_runtime(const struct hook_state *state, const struct hook_options *opti
 	if (cdi_grant(&spec, &cdi, &wish, err))
 		return -1;
 	if (!options->no_rules && hook_rules(state->pid, spec.rules.items, spec.rules.count, err))
+		return -1;
+	if (!same_namespace(state->pid, "user") && cdi_place_holders(&spec, err))
 		return -1;
 	return enter(state->pid, err) ? -1 : place(&spec, state->pid, err);
 }
