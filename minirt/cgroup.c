@@ -97,16 +97,29 @@ static int make_directory(const struct cg_tree *tree, struct mr_cgroup *group, c
 	return 0;
 }
 
-int cg_make(const struct cg_tree *tree, struct mr_cgroup *group, const struct mr_spec *spec,
-	    struct mr_error *err)
+int cg_place(const struct cg_tree *tree, struct mr_cgroup *group, const struct mr_spec *spec,
+	     struct mr_error *err)
 {
 	struct cg_controllers needed = controllers_for(&spec->limits);
-	char parent[sizeof(tree->own)], path[sizeof(group->path)];
+	char parent[sizeof(tree->own)];
 
 	if (cg_parent(tree, &needed, parent, sizeof(parent), err))
 		return -1;
-	snprintf(path, sizeof(path), "%s/" CG_PREFIX "%s", strcmp(parent, "/") ? parent : "",
-		 spec->id);
+	snprintf(group->path, sizeof(group->path), "%s/" CG_PREFIX "%s",
+		 strcmp(parent, "/") ? parent : "", spec->id);
+	return 0;
+}
+
+int cg_make(const struct cg_tree *tree, struct mr_cgroup *group, const struct mr_spec *spec,
+	    struct mr_error *err)
+{
+	char path[sizeof(group->path)];
+
+	if (!group->path[0] && cg_place(tree, group, spec, err))
+		return -1;
+	/* Not ours to remove before it is ours. */
+	memcpy(path, group->path, sizeof(path));
+	group->path[0] = '\0';
 	if (make_directory(tree, group, path, err))
 		return -1;
 	if (!set_limits(group->fd, &spec->limits, err))
@@ -118,7 +131,10 @@ int cg_make(const struct cg_tree *tree, struct mr_cgroup *group, const struct mr
 	return -1;
 }
 
-int mr_cgroup_make(struct mr_cgroup *group, const struct mr_spec *spec, struct mr_error *err)
+/* @make on the machine's own tree; a container without limits can do without a group. */
+static int on_tree(int (*make)(const struct cg_tree *, struct mr_cgroup *, const struct mr_spec *,
+			       struct mr_error *),
+		   struct mr_cgroup *group, const struct mr_spec *spec, struct mr_error *err)
 {
 	struct cg_controllers needed = controllers_for(&spec->limits);
 	bool limited = needed.memory || needed.cpu || needed.pids;
@@ -126,17 +142,26 @@ int mr_cgroup_make(struct mr_cgroup *group, const struct mr_spec *spec, struct m
 	struct cg_tree tree;
 	int ret;
 
-	group->path[0] = '\0';
 	group->fd = -1;
 	ret = cg_tree_open(&tree, &why);
 	if (!ret)
-		ret = cg_make(&tree, group, spec, &why);
+		ret = make(&tree, group, spec, &why);
 	cg_tree_close(&tree);
-	/* Nothing to limit and no place for a group: a container can do without. */
 	if (!ret || (!limited && why.status == MR_EXIT_PREREQUISITE))
 		return 0;
 	*err = why;
 	return -1;
+}
+
+int mr_cgroup_place(struct mr_cgroup *group, const struct mr_spec *spec, struct mr_error *err)
+{
+	group->path[0] = '\0';
+	return on_tree(cg_place, group, spec, err);
+}
+
+int mr_cgroup_make(struct mr_cgroup *group, const struct mr_spec *spec, struct mr_error *err)
+{
+	return on_tree(cg_make, group, spec, err);
 }
 
 int mr_cgroup_open(const char *path, struct mr_error *err)

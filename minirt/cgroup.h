@@ -44,6 +44,8 @@ int cg_parent(const struct cg_tree *tree, const struct cg_controllers *needed, c
 	      size_t room, struct mr_error *err);
 
 /* cgroup.c and cgroup_remove.c on a given tree */
+int cg_place(const struct cg_tree *tree, struct mr_cgroup *group, const struct mr_spec *spec,
+	     struct mr_error *err);
 int cg_make(const struct cg_tree *tree, struct mr_cgroup *group, const struct mr_spec *spec,
 	    struct mr_error *err);
 int cg_remove(const struct cg_tree *tree, const char *path, int deadline_ms, struct mr_error *err);

@@ -206,8 +206,10 @@ struct mr_cgroup {
 	int fd;		 /* of the directory, for CLONE_INTO_CGROUP, or -1 */
 };
 
+/* Decides where the group will be, so that it can be written down before it is there. */
+int mr_cgroup_place(struct mr_cgroup *group, const struct mr_spec *spec, struct mr_error *err);
 /*
- * Makes the group and writes the limits; mr_lacks() where there is no v2 or no
+ * Makes the group (where it was placed, if it was) and writes the limits; mr_lacks() where there is no v2 or no
  * delegation. With nothing to limit that is no error: no group, path "" and fd -1.
  */
 int mr_cgroup_make(struct mr_cgroup *group, const struct mr_spec *spec, struct mr_error *err);

@@ -35,9 +35,12 @@ FLAG(add_gpu, *mr_list_add(&spec->gpu) = mr_copy(value))
 MR_APPLY(set_id)
 {
 	(void)choice;
-	if (strlen(value) >= sizeof(spec->id))
-		return mr_usage(err, "--id: at most %zu letters", sizeof(spec->id) - 1);
-	strcpy(spec->id, value);
+	if (!mr_good_id(value))
+		return mr_usage(err,
+				"--id takes at most %d letters, digits and '.', '_', '-', of "
+				"which it begins with none",
+				MR_ID_MAX - 1);
+	snprintf(spec->id, sizeof(spec->id), "%s", value);
 	return 0;
 }
 

@@ -101,8 +101,10 @@ static int start(int states, struct mr_container *container, const struct mr_cho
 {
 	const struct mr_spec *spec = container->spec;
 
-	if (mr_cgroup_make(&container->cgroup, spec, err) ||
-	    mr_state_write(states, container, "creating", err) || mr_spawn(container, err) ||
+	/* Written down first: what is made is found again, whenever this process ends. */
+	if (mr_cgroup_place(&container->cgroup, spec, err) ||
+	    mr_state_write(states, container, "creating", err) ||
+	    mr_cgroup_make(&container->cgroup, spec, err) || mr_spawn(container, err) ||
 	    mr_state_write(states, container, "created", err) || mr_spawn_go(container, err) ||
 	    mr_state_write(states, container, "running", err))
 		return -1;
@@ -158,6 +160,8 @@ int mr_verb_run(int argc, char **argv, struct mr_error *err)
 		return err->status;
 	if (start(states, &container, &choice, err)) {
 		abort_start(&container);
+		/* The group may have turned out not to be this container's. */
+		mr_state_write(states, &container, "stopped", &(struct mr_error){0});
 		finish(states, &container, err->status);
 		return err->status;
 	}

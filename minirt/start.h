@@ -180,6 +180,7 @@ struct json_t;
 struct json_t *mr_state_json(const struct mr_state *state);
 
 /* state.c: one folder per container below $XDG_RUNTIME_DIR/minirt or /run/minirt */
+bool mr_good_id(const char *id);
 int mr_state_open(struct mr_error *err);
 /* Under a name that nobody has; what is left of containers nobody looks after is removed. */
 int mr_state_create(int states, struct mr_container *container, struct mr_error *err);

@@ -66,7 +66,7 @@ int mr_state_lock(int states)
 	return lock;
 }
 
-static bool good_id(const char *id)
+bool mr_good_id(const char *id)
 {
 	return id[0] && id[0] != '.' && id[0] != '-' &&
 	       id[strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -81,8 +81,6 @@ int mr_state_create(int states, struct mr_container *container, struct mr_error 
 
 	if (lock < 0)
 		return mr_fail(err, errno, "lock the state folder: %m");
-	if (!good_id(id))
-		return mr_usage(err, "a name has letters, digits, '.', '_' and '-' only: %s", id);
 	mr_clean_orphans(states);
 	if (mkdirat(states, id, 0700) && errno == EEXIST)
 		return mr_usage(err, "a container %s is there already; see: minirt ps", id);
@@ -123,7 +121,7 @@ int mr_state_write(int states, const struct mr_container *container, const char 
 
 bool mr_state_leftover(int states, const char *id)
 {
-	return good_id(id) && !faccessat(states, id, F_OK, AT_SYMLINK_NOFOLLOW);
+	return mr_good_id(id) && !faccessat(states, id, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 int mr_state_remove(int states, const char *id, struct mr_error *err)
@@ -139,7 +137,7 @@ int mr_state_remove(int states, const char *id, struct mr_error *err)
 	return 0;
 }
 
-/* When the process began; 0 when there is none of that number. */
+/* When the process began; 0 when there is none of that number that still lives. */
 uint64_t mr_process_start(pid_t pid)
 {
 	char path[32], text[1024], *field;
@@ -154,6 +152,8 @@ uint64_t mr_process_start(pid_t pid)
 	text[n] = '\0';
 	/* The name in brackets, which may have any bytes, ends with the last bracket. */
 	field = strrchr(text, ')');
+	if (field && strchr("ZX", field[2]))
+		return 0;
 	for (i = 2; field && i < STAT_START; i++)
 		field = strchr(field + 1, ' ');
 	return field ? strtoull(field + 1, NULL, 10) : 0;
@@ -188,7 +188,7 @@ int mr_state_each(int states, int (*each)(int states, const char *id, void *data
 		return -1;
 	}
 	while (!ret && (entry = readdir(list)))
-		if (good_id(entry->d_name))
+		if (mr_good_id(entry->d_name))
 			ret = each(states, entry->d_name, data);
 	closedir(list);
 	return ret;
