@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -84,6 +86,25 @@ static int place(struct mr_spec *spec, pid_t pid, struct mr_error *err)
 	return mr_hooks_run(spec, "createContainer", "creating", pid, err);
 }
 
+/* Whoever called has made them: here even the owner may not any more. */
+static void use_holders(struct mr_spec *spec, const char *folder)
+{
+	size_t i;
+
+	for (i = 0; i < spec->devices.count; i++) {
+		struct mr_device *device = &spec->devices.items[i];
+		const char *host = device->host ? device->host : device->path;
+		char *path = mr_text("%s/%s", folder, strrchr(host, '/') + 1);
+
+		/* O_PATH: what is there as a file, whatever answers other calls. */
+		MR_FD there = open(host, O_PATH | O_CLOEXEC);
+		if (there < 0 && !access(path, F_OK))
+			device->host = path;
+		else
+			free(path);
+	}
+}
+
 int hook_runtime(const struct hook_state *state, const struct hook_options *options,
 		 struct mr_error *err)
 {
@@ -100,7 +121,16 @@ int hook_runtime(const struct hook_state *state, const struct hook_options *opti
 		return -1;
 	if (!options->no_rules && hook_rules(state->pid, spec.rules.items, spec.rules.count, err))
 		return -1;
-	if (!same_namespace(state->pid, "user") && cdi_place_holders(&spec, err))
-		return -1;
+	if (options->inside) {
+		use_holders(&spec, options->inside);
+		return place(&spec, state->pid, err);
+	}
+	if (!same_namespace(state->pid, "user")) {
+		char *holders = cdi_holders(err);
+
+		if (!holders || cdi_place_holders(&spec, holders, err))
+			return -1;
+		free(holders);
+	}
 	return enter(state->pid, err) ? -1 : place(&spec, state->pid, err);
 }

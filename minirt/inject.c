@@ -72,17 +72,47 @@ static char *wanted(const struct mr_spec *spec, struct mr_error *err)
 }
 
 /*
+ * An ordinary user's program can't enter the container, which hides from it on
+ * its way in: then the hook runs inside, with files made before to stand for nodes.
+ */
+static void add_hook(struct mr_spec *spec, char *path, const char *list, const char *holders)
+{
+	const char *directories = getenv("MINIRT_CDI_DIRS");
+	const char *words[] = {
+		CDI_HOOK,
+		"create-runtime",
+		"--no-rules",
+		"--visible",
+		list,
+		directories ? "--spec-dirs" : "--visible",
+		directories ? directories : list,
+		holders ? "--inside" : NULL,
+		holders,
+	};
+	struct mr_hook *hook = mr_list_add(&spec->hooks);
+	size_t i, count = 0;
+
+	*hook = (struct mr_hook){
+		.point = mr_copy(holders ? "createContainer" : "createRuntime"),
+		.path = path,
+	};
+	for (i = 0; i < sizeof(words) / sizeof(*words) && words[i]; i++) {
+		hook->argv = mr_grow(hook->argv, &count, sizeof(*hook->argv));
+		hook->argv[i] = mr_copy(words[i]);
+	}
+	hook->argv = mr_grow(hook->argv, &count, sizeof(*hook->argv));
+}
+
+/*
  * The container's own list of devices is minirt's to write, so the rules are
  * taken from what the hook is going to bring.
  */
 static int inject_later(struct mr_spec *spec, const struct cdi *cdi, struct mr_error *err)
 {
-	const char *directories = getenv("MINIRT_CDI_DIRS");
-	char *list = wanted(spec, err), *path = find_hook(cdi);
+	char *list = wanted(spec, err), *path = find_hook(cdi), *holders = NULL;
 	struct mr_spec scratch = {.uid = spec->uid, .gid = spec->gid};
 	struct cdi_wish wish;
-	struct mr_hook *hook;
-	size_t i, count = 0;
+	size_t i;
 
 	if (!list)
 		return -1;
@@ -94,20 +124,24 @@ static int inject_later(struct mr_spec *spec, const struct cdi *cdi, struct mr_e
 		return -1;
 	for (i = 0; i < scratch.rules.count; i++)
 		*mr_list_add(&spec->rules) = scratch.rules.items[i];
-	if (!wish.driver)
-		return 0;
-	const char *words[] = {CDI_HOOK,   "create-runtime", "--visible",
-			       list,	   "--no-rules",     directories ? "--spec-dirs" : NULL,
-			       directories};
-	hook = mr_list_add(&spec->hooks);
-	*hook = (struct mr_hook){.point = mr_copy("createRuntime"), .path = path};
-	for (i = 0; i < sizeof(words) / sizeof(*words) && words[i]; i++) {
-		hook->argv = mr_grow(hook->argv, &count, sizeof(*hook->argv));
-		hook->argv[i] = mr_copy(words[i]);
+	if (spec->rootless && geteuid()) {
+		holders = cdi_holders(err);
+		if (!holders || cdi_place_holders(&scratch, holders, err))
+			return -1;
 	}
-	hook->argv = mr_grow(hook->argv, &count, sizeof(*hook->argv));
+	if (wish.driver)
+		add_hook(spec, path, list, holders);
 	free(list);
 	return 0;
+}
+
+static int bind_holders(struct mr_spec *spec, struct mr_error *err)
+{
+	char *folder = cdi_holders(err);
+	int ret = folder ? cdi_place_holders(spec, folder, err) : -1;
+
+	free(folder);
+	return ret;
 }
 
 int mr_inject(struct mr_spec *spec, struct mr_error *err)
@@ -117,8 +151,8 @@ int mr_inject(struct mr_spec *spec, struct mr_error *err)
 
 	cdi_load(&cdi, NULL);
 	ret = spec->gpu_hook ? inject_later(spec, &cdi, err) : inject_now(spec, &cdi, err);
-	if (!ret && spec->rootless)
-		ret = cdi_place_holders(spec, err);
+	if (!ret && spec->rootless && !spec->gpu_hook)
+		ret = bind_holders(spec, err);
 	cdi_free(&cdi);
 	return ret;
 }

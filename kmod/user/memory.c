@@ -54,7 +54,7 @@ static bool hides(pid_t pid)
 	struct stat info;
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	return !stat(path, &info) && info.st_uid != geteuid();
 }
 
