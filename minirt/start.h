@@ -195,6 +195,8 @@ bool mr_state_alive(const struct mr_state *state);
 /* Nobody looks after it any more: its runtime has ended before its time, or it has. */
 bool mr_state_orphan(const struct mr_state *state);
 uint64_t mr_process_start(pid_t pid);
+/* PID 2 of a container, in this process's numbers; 0 when there is none. */
+pid_t mr_process_child(pid_t init);
 int mr_state_lock(int states);
 /* Calls @each for every container, in the order of the folder. */
 int mr_state_each(int states, int (*each)(int states, const char *id, void *data), void *data);
