@@ -36,8 +36,8 @@ static char *find_hook(const struct cdi *cdi)
 	size_t i, j;
 
 	for (i = 0; i < cdi->devices.count; i++) {
-		json_array_foreach(json_object_get(cdi->devices.items[i].shared, "hooks"), j, hook)
-		{
+		json_array_foreach (json_object_get(cdi->devices.items[i].shared, "hooks"), j,
+				    hook) {
 			path = json_string_value(json_object_get(hook, "path"));
 			name = strrchr(path, '/');
 			if (name && !strcmp(name + 1, CDI_HOOK))
