@@ -21,13 +21,13 @@
 
 /**
  * struct visit - an exec under way
- * @init: pidfd of the container's PID 1
+ * @door: pidfd of a process that is in them
  * @group: its cgroup, or -1
  * @namespaces: those to enter
  */
 struct visit {
 	struct mr_spec spec;
-	int init;
+	int door;
 	int group;
 	unsigned int namespaces;
 };
@@ -38,7 +38,7 @@ static _Noreturn void become(const struct visit *visit, int sync, int peer, cons
 	struct mr_error err = {0};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (visit->namespaces & CLONE_NEWCGROUP && setns(visit->init, CLONE_NEWCGROUP)) {
+	if (visit->namespaces & CLONE_NEWCGROUP && setns(visit->door, CLONE_NEWCGROUP)) {
 		mr_fail(&err, errno, "enter the cgroup namespace: %m");
 		mr_give_up(sync, &err);
 	}
@@ -63,7 +63,7 @@ static int enter(const struct visit *visit, struct mr_error *err)
 	int code = 0;
 
 	mr_step_keep_proc();
-	if (prctl(PR_SET_DUMPABLE, 0) || setns(visit->init, (int)flags))
+	if (prctl(PR_SET_DUMPABLE, 0) || setns(visit->door, (int)flags))
 		code = errno;
 	mr_step_end(&step, code, "flags=%#x", flags);
 	return code ? mr_fail(err, code, "enter the container: %s", strerror(code)) : 0;
@@ -124,6 +124,25 @@ static int start(struct visit *visit, struct mr_container *container, struct mr_
 	return kind;
 }
 
+/*
+ * Whose namespaces to enter. Who may not look into PID 1, which holds what only
+ * the host's root may see, takes the command's, which are the same.
+ */
+static int open_door(const struct mr_state *state)
+{
+	pid_t pid = state->pid;
+	int door;
+
+	if (state->rootless && geteuid())
+		pid = mr_process_child(state->pid);
+	door = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	if (door < 0 || pid == state->pid || pid == mr_process_child(state->pid))
+		return door;
+	/* It ended meanwhile, and the number may be another's. */
+	close(door);
+	return -1;
+}
+
 static int find(const char *id, struct visit *visit, struct mr_error *err)
 {
 	struct mr_spec *spec = &visit->spec;
@@ -132,8 +151,8 @@ static int find(const char *id, struct visit *visit, struct mr_error *err)
 
 	if (states < 0 || mr_state_read(states, id, &state, err))
 		return -1;
-	visit->init = (int)syscall(SYS_pidfd_open, state.pid, 0);
-	if (visit->init < 0 || !mr_state_alive(&state) || strcmp(state.status, "running"))
+	visit->door = open_door(&state);
+	if (visit->door < 0 || !mr_state_alive(&state) || strcmp(state.status, "running"))
 		return mr_fail(err, ESRCH, "the container %s is not running: it is %s", id, state.status);
 	visit->group = -1;
 	if (state.cgroup && *state.cgroup) {

@@ -2,7 +2,7 @@
 /*
  * Masked and read-only paths of the container's root, which is "/" by then.
  *
- * A mask is an empty file or directory of a tmpfs that no path leads to: masks
+ * A mask is an empty file or directory of a tmpfs of its own: masks
  * bound from /dev/null mask with whatever the image put there. Targets are
  * opened without following links out of the root, once, and mounted on by
  * descriptor.
@@ -10,10 +10,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/mount.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -84,7 +84,28 @@ static int find(const char *path)
 	return target;
 }
 
-/* An empty tmpfs, mounted nowhere, with one file and one directory in it. */
+/*
+ * Before Linux 6.15 only what is attached can be cloned. On top of "/" it is,
+ * and in nobody's way: no path from a root leads to what is mounted over it.
+ */
+static int attach(int tmpfs)
+{
+	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), ret, code;
+
+	ret = root < 0 ? -1 : put_on(tmpfs, root);
+	code = errno;
+	if (root >= 0)
+		close(root);
+	errno = code;
+	return ret;
+}
+
+static int detach(int tmpfs)
+{
+	return fchdir(tmpfs) || umount2(".", MNT_DETACH) || chdir("/") ? -1 : 0;
+}
+
+/* An empty tmpfs with one file and one directory in it. */
 static int make_tmpfs(void)
 {
 	int context = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC), root = -1, file;
@@ -97,7 +118,7 @@ static int make_tmpfs(void)
 	if (root < 0)
 		return -1;
 	file = openat(root, "file", O_CREAT | O_WRONLY | O_CLOEXEC, 0444);
-	if (file >= 0 && !mkdirat(root, "directory", 0555)) {
+	if (file >= 0 && !mkdirat(root, "directory", 0555) && !attach(root)) {
 		close(file);
 		return root;
 	}
@@ -164,7 +185,10 @@ int mr_hide_paths(const struct mr_spec *spec, struct mr_error *err)
 		ret = apply(spec->hide.items[i], "mask", cover, tmpfs, err);
 	for (size_t i = 0; !ret && i < spec->read_only_paths.count; i++)
 		ret = apply(spec->read_only_paths.items[i], "read-only", keep, -1, err);
-	if (tmpfs >= 0)
-		close(tmpfs);
+	if (tmpfs < 0)
+		return ret;
+	if (detach(tmpfs) && !ret)
+		ret = mr_fail(err, errno, "take the tmpfs of the masks away: %s", strerror(errno));
+	close(tmpfs);
 	return ret;
 }

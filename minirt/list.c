@@ -104,16 +104,19 @@ static int print_processes(const struct mr_state *state, bool json, struct mr_er
 	struct dirent **list = NULL;
 	int count, i;
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", state->pid);
+	/* The command's, as who may not look into PID 1 may look into it. */
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", mr_process_child(state->pid));
 	if (stat(path, &own))
 		return mr_fail(err, errno, "%s: %m", path);
 	count = scandir("/proc", &list, NULL, versionsort);
 	if (!json)
 		printf("%8s %8s  %s\n", "PID", "INSIDE", "COMMAND");
 	for (i = 0; i < count; i++) {
-		snprintf(path, sizeof(path), "/proc/%s/ns/pid", list[i]->d_name);
-		if (list[i]->d_name[0] >= '1' && list[i]->d_name[0] <= '9' && !stat(path, &other) &&
-		    other.st_ino == own.st_ino && other.st_dev == own.st_dev)
+		pid_t pid = atoi(list[i]->d_name);
+
+		snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+		if (pid == state->pid || (pid > 0 && !stat(path, &other) &&
+					  other.st_ino == own.st_ino && other.st_dev == own.st_dev))
 			print_process(list[i]->d_name, json);
 		free(list[i]);
 	}

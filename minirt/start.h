@@ -47,6 +47,7 @@ char *mr_rule_text(const struct mr_rule *rule);
 enum mr_verb { MR_RUN = 1, MR_EXEC = 2 };
 struct mr_choice {
 	const char *pid_file;
+	const char *log;
 	int steps_fd;
 };
 int mr_options(enum mr_verb verb, int *argc, char ***argv, struct mr_spec *spec,
@@ -119,6 +120,7 @@ int mr_idmap_write(pid_t pid, const struct mr_spec *spec, struct mr_error *err);
  * struct mr_container - a container as its parent has it
  * @pid: of its PID 1, in the parent's PID namespace
  * @sync: to the container's side until the command is executed
+ * @input, @output: of a detached command, or -1
  * @mask: signals to be blocked in the command
  */
 struct mr_container {
@@ -127,6 +129,8 @@ struct mr_container {
 	pid_t pid;
 	int pidfd;
 	int sync;
+	int input;
+	int output;
 	sigset_t mask;
 	struct mr_terminal terminal;
 };
@@ -198,6 +202,8 @@ bool mr_state_alive(const struct mr_state *state);
 /* Nobody looks after it any more: its runtime has ended before its time, or it has. */
 bool mr_state_orphan(const struct mr_state *state);
 uint64_t mr_process_start(pid_t pid);
+/* PID 2 of a container, in this process's numbers; 0 when there is none. */
+pid_t mr_process_child(pid_t init);
 int mr_state_lock(int states);
 /* Calls @each for every container, in the order of the folder. */
 int mr_state_each(int states, int (*each)(int states, const char *id, void *data), void *data);

@@ -159,6 +159,19 @@ uint64_t mr_process_start(pid_t pid)
 	return field ? strtoull(field + 1, NULL, 10) : 0;
 }
 
+/* The first child of PID 1 is the command, which lives as long. */
+pid_t mr_process_child(pid_t init)
+{
+	char path[64], text[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", init, init);
+	MR_FD file = open(path, O_RDONLY | O_CLOEXEC);
+	n = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+	text[n < 0 ? 0 : n] = '\0';
+	return atoi(text);
+}
+
 static bool same_process(pid_t pid, uint64_t start)
 {
 	return pid > 0 && start && mr_process_start(pid) == start;

@@ -15,9 +15,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/klog.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -113,6 +115,37 @@ static int vsock(char **unused)
 	return opened("AF_VSOCK", socket(AF_VSOCK, SOCK_STREAM, 0));
 }
 
+/*
+ * AF_VSOCK by the 32-bit socketcall(2), whose arguments are in memory that 32
+ * bits reach. In a child: without 32-bit calls in the kernel it is a fault.
+ */
+static int socketcall(char **unused)
+{
+	(void)unused;
+#ifdef __x86_64__
+	uint32_t *words = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	pid_t child = fork();
+	long result = 102; /* socketcall */
+	int status;
+
+	if (words == MAP_FAILED || child < 0)
+		return failed("mmap or fork");
+	if (!child) {
+		words[0] = AF_VSOCK;
+		words[1] = SOCK_STREAM;
+		words[2] = 0;
+		__asm__ volatile("int $0x80" : "+a"(result) : "b"(1L), "c"(words) : "memory");
+		errno = -(int)result;
+		_exit(opened("AF_VSOCK by socketcall", (int)result < 0 ? -1 : (int)result));
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : untried("this kernel has no 32-bit calls");
+#else
+	return untried("no 32-bit calls on this processor");
+#endif
+}
+
 /* Makes addresses of a set-uid program known by turning off their randomness. */
 static int persona(char **unused)
 {
@@ -177,6 +210,7 @@ const struct verb call_attempts[] = {
 	{"try-alg", alg, 0, NULL},
 	{"try-packet", packet, 0, NULL},
 	{"try-vsock", vsock, 0, NULL},
+	{"try-socketcall", socketcall, 0, NULL},
 	{"try-personality", persona, 0, NULL},
 	{"try-tiocsti", push_input, 0, NULL},
 	{"try-userns", user_namespace, 0, NULL},

@@ -158,26 +158,44 @@ static int trace(char **arguments)
 	return verdict("ptrace", ptrace(PTRACE_SEIZE, atoi(process(arguments)), NULL, NULL));
 }
 
-/* The root, working directory and descriptors of PID 1 lead to wherever it came from. */
-static int root_of_init(char **arguments)
+/* The root, working directory or a descriptor of a process, which lead to where it came from. */
+static int follow(const char *pid, const char *link, const char *root)
 {
-	static const char *const links[] = {"root", "cwd", "fd"};
+	char path[320];
+	int fd, out;
 
-	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
-		char path[64];
-		int fd;
+	snprintf(path, sizeof(path), "/proc/%s/%s", pid, link);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	out = !strncmp(link, "fd/", 3) || climbs(fd, root);
+	close(fd);
+	if (out)
+		verdict(path, 0);
+	return out;
+}
 
-		snprintf(path, sizeof(path), "/proc/%s/%s", process(arguments + 1), links[i]);
-		fd = open(path, i == 2 ? O_RDONLY | O_DIRECTORY | O_CLOEXEC
-				       : O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		if (i == 2 || climbs(fd, arguments[0]))
-			return verdict(path, 0);
-		close(fd);
+static int links_of_init(char **arguments)
+{
+	const char *pid = process(arguments + 1);
+	char path[320];
+	DIR *list;
+	struct dirent *entry;
+	int out;
+
+	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+	list = opendir(path);
+	out = follow(pid, "root", arguments[0]) || follow(pid, "cwd", arguments[0]);
+	while (!out && list && (entry = readdir(list))) {
+		snprintf(path, sizeof(path), "fd/%s", entry->d_name);
+		out = entry->d_name[0] != '.' && follow(pid, path, arguments[0]);
 	}
+	if (list)
+		closedir(list);
+	if (out)
+		return DONE;
 	errno = EACCES;
-	return verdict("root, cwd and fds of PID 1", -1);
+	return verdict("root, cwd and descriptors of PID 1", -1);
 }
 
 /* CVE-2020-15257: names of abstract sockets belong to the network namespace, not to a mount. */
@@ -211,7 +229,7 @@ const struct verb reach_attempts[] = {
 	{"try-setns", join_own, 0, NULL},
 	{"try-init-memory", memory, 0, "[PID]"},
 	{"try-init-trace", trace, 0, "[PID]"},
-	{"try-init-root", root_of_init, 1, "ROOT-DEV:INODE [PID]"},
+	{"try-init-links", links_of_init, 1, "ROOT-DEV:INODE [PID]"},
 	{"try-abstract", abstract, 1, "NAME"},
 	{"try-path", visible, 1, "PATH"},
 	{0},
