@@ -70,7 +70,7 @@ class Place:
             env={
                 "PATH": os.defpath,
                 "MINIRT_STATE_DIR": str(self.folder / "state"),
-                "MINIRT_CDI_DIRS": str(self.specs),
+                "MINIRT_CDI_DIRS": f"{self.specs}:{self.folder}/later",
                 "XDG_RUNTIME_DIR": str(self.folder),
             },
             **other,

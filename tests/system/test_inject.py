@@ -194,13 +194,28 @@ def test_the_variable_is_no_isolation(place: Place) -> None:
 
 @needs_runc
 def test_runc_starts_a_bundle_that_cdi_apply_edited(place: Place) -> None:
-    bundle = place.bundle("/usr/bin/vectoradd", hook=None)
+    # A hook that is there too brings nothing a second time: the edits say "void" to it.
+    script = "vectoradd && ls /dev"
+    bundle = place.bundle("/bin/sh", "-c", script, env=["FAKEGPU_VISIBLE_DEVICES=all"])
     words = ["cdi", "apply", NAME, "--config", str(bundle / "config.json"), "--spec-dir", str(place.specs)]
     environ = os.environ | {"PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-m", "glassstack.cli.main", *words], check=True, env=environ)
     done = place.runc(bundle)
     assert done.returncode == 0, done.stderr
     assert "Test PASSED" in done.stdout
+    assert "fakegpu1" not in done.stdout
+
+
+def test_generate_on_an_embedded_device_describes_that_one(place: Place) -> None:
+    words = ["-m", "glassstack.cli.main", "cdi", "generate"]
+    environ = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [str(place.native / "fakegpu-run"), "--devices", "3", "--", sys.executable, *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, check=True)
+    names = [device["name"] for device in json.loads(done.stdout)["devices"]]
+    uuids = [name for name in names if name.startswith("GPU-fa6e617c-510d-4f10-8a3b-67707500000")]
+    assert sorted(set(names) - set(uuids)) == ["0", "1", "2", "all"]
+    assert len(uuids) == 3
+    assert "for an embedded GPU" in done.stderr
 
 
 @pytest.mark.parametrize("hole", HOLES)
@@ -211,11 +226,17 @@ def test_minirt_refuses_what_cdi_validate_refuses(place: Place, hole: str) -> No
     assert f"left out: {place.specs}/bad.json: " in done.stderr
 
 
-def test_a_conflict_and_a_later_directory(place: Place) -> None:
+def test_two_files_that_claim_a_name_and_a_later_directory_that_settles_it(place: Place) -> None:
     shutil.copy(place.specs / "gpu.json", place.specs / "twin.json")
     done = place.minirt(["--gpu", NAME], "/bin/ls")
     assert done.returncode == 125
     assert f"{NAME} is claimed by " in done.stderr
+    later = place.folder / "later"
+    later.mkdir()
+    device = {"name": "0", "containerEdits": {"env": ["FROM=later"]}}
+    document = {"cdiVersion": "0.5.0", "kind": "glassstack.dev/gpu", "devices": [device]}
+    (later / "gpu.json").write_text(json.dumps(document))
+    assert "FROM=later" in place.minirt(["--gpu", NAME], "/bin/env").stdout.splitlines()
 
 
 def test_links_of_the_image_lead_nowhere_outside(place: Place) -> None:
