@@ -22,6 +22,7 @@ LIBRARY_PATHS = (
     "/lib64",
     "/usr/lib",
     "/usr/lib64",
+    "/usr/lib/glassstack",
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
     "/usr/local/lib",

@@ -21,6 +21,7 @@ CHAPTERS = (
     ("privilege", "What it may do: users, capabilities, syscalls"),
     ("life", "The command itself"),
 )
+_COVERS = {"mask": "of the kernel masked", "read-only": "made read-only"}
 NOW = "As the kernel has it now"
 
 
@@ -58,8 +59,17 @@ def _chapter(steps: Sequence[Step], layer: str, title: str) -> Iterator[Passage]
     """Steps of one kind make one passage, in the order in which the kinds appeared."""
     for name in dict.fromkeys(step.name for step in steps if meaning(step.name).layer == layer):
         same = [step for step in steps if step.name == name]
-        evidence = tuple(_evidence(step, steps) for step in same)
+        plain = [step for step in same if step.detail.get("type") not in _COVERS]
+        evidence = (*(_evidence(step, steps) for step in plain), *_covered(same))
         yield Passage(title, name, meaning(name).text, evidence, all(not step.errno for step in same))
+
+
+def _covered(steps: Sequence[Step]) -> Iterator[str]:
+    """Paths that were covered one by one, together: how many there are is the kernel's matter."""
+    for kind, words in _COVERS.items():
+        paths = [str(step.detail.get("target", "")) for step in steps if step.detail.get("type") == kind]
+        if paths:
+            yield f"{len(paths)} paths {words}: {' '.join(paths)}"
 
 
 def _evidence(step: Step, steps: Sequence[Step]) -> str:
