@@ -35,8 +35,9 @@ def test_the_story_of_a_start(place: Place) -> None:
         "MINIRT_CDI_DIRS": str(place.specs),
         "PYTHONPATH": str(ROOT),
     }
-    words = [place.native / "fakegpu-run", "--", place.native / "minirt", "run", "--id", "gpu", "--gpu", NAME]
-    command = [*words, place.root, "/usr/bin/train", "--stay"]
+    words = ["fakegpu-run", "--", str(place.native / "minirt"), "run", "--id", "gpu", "--gpu", NAME]
+    command = [*words, str(place.root), "/usr/bin/train", "--stay"]
+    environ["PATH"] = f"{place.native}:{environ['PATH']}"
     running = subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         steps = place.folder / "state/.steps/gpu.jsonl"
@@ -57,6 +58,6 @@ def test_the_story_of_a_start(place: Place) -> None:
 
 
 def _state(place: Place, environ: dict[str, str]) -> str:
-    words = [place.native / "minirt", "state", "gpu"]
+    words = [str(place.native / "minirt"), "state", "gpu"]
     done = subprocess.run(words, env=environ, capture_output=True, text=True, check=False)
     return "".join(done.stdout.split())
