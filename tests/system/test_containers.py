@@ -97,8 +97,8 @@ def test_the_device_list_is_the_kernels(minirt: Path, web: str) -> None:
     assert access(container.devices, "c", 1, 5) == "rwm"
 
 
-def test_the_start_is_told_once_and_in_order(web: str) -> None:
-    collector = StepCollector()
+def test_the_start_is_told_once_and_in_order(web: str, tmp_path: Path) -> None:
+    collector = StepCollector([tmp_path / "states"])
     steps = [step for step in collector.sample() if isinstance(step, Step)]
     assert {step.container for step in steps} == {web}
     names = [step.name for step in steps]
