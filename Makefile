@@ -11,7 +11,8 @@
 .PHONY: setup build check check-python check-c check-shell test bench lock clean
 
 BIN := .venv/bin
-C_FILES := $(sort $(wildcard kmod/*/*.[ch] tests/c/*.[ch] tests/kmod/*.[ch] glassstack/collectors/bpf/*.c))
+C_FILES := $(sort $(wildcard kmod/*/*.[ch] minirt/*.[ch] tests/c/*.[ch] tests/kmod/*.[ch] tests/minirt/*/*.[ch] bench/*.c \
+	glassstack/collectors/bpf/*.c))
 
 # $(call with,TOOL,COMMAND): where TOOL is missing say so, and fail in CI, which promises it.
 with = @if command -v $(1) >/dev/null; then set -x; $(2); else echo "skipped: no $(1)"; [ -z "$$CI" ]; fi
@@ -19,8 +20,10 @@ with = @if command -v $(1) >/dev/null; then set -x; $(2); else echo "skipped: no
 setup:
 	@GLASS_SETUP=only ./glass test
 
+# The container runtime needs libjansson and says so; the rest does without.
 build:
 	$(MAKE) -C kmod
+	-$(MAKE) -C minirt
 
 check: check-python check-c check-shell
 
@@ -34,6 +37,9 @@ check-c:
 	$(call with,clang-format,clang-format --dry-run -Werror $(C_FILES))
 	$(call with,gcc,$(MAKE) -s -C kmod CC=gcc OUT=../build/check/gcc)
 	$(call with,clang,$(MAKE) -s -C kmod CC=clang OUT=../build/check/clang)
+	$(call with,gcc,$(MAKE) -s -C minirt CC=gcc OUT=../build/check/gcc)
+	$(call with,clang,$(MAKE) -s -C minirt CC=clang OUT=../build/check/clang)
+	$(call with,gcc,$(MAKE) -s -C tests/minirt OUT=../../build/check/minirt-tests)
 	$(call with,gcc,$(MAKE) -s -C tests/kmod OUT=../../build/check/kmod-tests)
 	$(call with,sparse,$(MAKE) -s -C kmod/linux W=1 C=2 CF=-Wsparse-error KCFLAGS=-Werror OUT=../../build/check/kmod)
 

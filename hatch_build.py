@@ -1,8 +1,9 @@
-"""Hatchling hook: puts the C programs and libraries of kmod/ into the wheel.
+"""Hatchling hook: puts the C programs and libraries of kmod/ and minirt/ into the wheel.
 
 Owns the step from C sources to ``glassstack/_native/{bin,lib}`` in the wheel and
 the wheel's platform tag. Where make or a compiler is missing the wheel is pure
-Python and says so; a compiler that fails is an error, never a silent gap.
+Python and says so, and where libjansson is, it comes without the container
+runtime and says so; a compiler that fails is an error, never a silent gap.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Runs ``make -C kmod`` into a temporary folder and maps the result in."""
+    """Runs ``make`` in kmod/ and minirt/ into a temporary folder and maps the result in."""
 
     PLUGIN_NAME = "custom"
     _out: str | None = None
@@ -38,6 +39,13 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         self._out = tempfile.mkdtemp(prefix="glassstack-native-")
         self._make(kmod, self._out)
+        if self._has_jansson():
+            self._make(kmod.parent / "minirt", self._out)
+        else:
+            self.app.display_warning(
+                "no libjansson: this glassstack comes without minirt, the container runtime; "
+                "install libjansson-dev, then install it again"
+            )
         for folder in ("bin", "lib"):
             for built in sorted((Path(self._out) / folder).iterdir()):
                 build_data["force_include"][str(built)] = f"glassstack/_native/{folder}/{built.name}"
@@ -50,13 +58,17 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         if self._out:
             shutil.rmtree(self._out, ignore_errors=True)
 
-    def _make(self, kmod: Path, out: str) -> None:
+    def _has_jansson(self) -> bool:
+        compiler = [os.environ.get("CC", "cc"), "-E", "-x", "c", "-"]
+        return not subprocess.run(compiler, input=b"#include <jansson.h>\n", capture_output=True).returncode
+
+    def _make(self, folder: Path, out: str) -> None:
         done = subprocess.run(
-            ["make", f"-j{os.cpu_count() or 1}", "-C", str(kmod), f"OUT={out}", "WERROR="],
+            ["make", f"-j{os.cpu_count() or 1}", "-C", str(folder), f"OUT={out}", "WERROR="],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
         if done.returncode:
             shutil.rmtree(out, ignore_errors=True)
-            self.app.abort(f"make -C kmod failed:\n{done.stdout[-4000:]}")
+            self.app.abort(f"make -C {folder.name} failed:\n{done.stdout[-4000:]}")

@@ -63,6 +63,30 @@ def _build(log: Path) -> None:
         pytest.fail(f"make -C kmod failed:\n{done.stdout[-2000:]}", pytrace=False)
 
 
+def _make_runtime(log: Path) -> str:
+    """Bring minirt up to date; why that can't be, or empty."""
+    with open(log.parent / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(
+            ["make", "-s", f"-j{os.cpu_count() or 1}", "-C", str(ROOT / "minirt")],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    log.write_text(done.stdout)
+    if done.returncode and "needs libjansson" not in done.stdout:
+        pytest.fail(f"make -C minirt failed:\n{done.stdout[-2000:]}", pytrace=False)
+    return "no libjansson: apt-get install libjansson-dev" if done.returncode else ""
+
+
+@pytest.fixture(scope="session")
+def minirt(native: Path) -> Path:
+    """The container runtime, up to date; skips where no compiler or no libjansson is."""
+    if why := _make_runtime(native.parent / "minirt.log"):
+        pytest.skip(why)
+    return native / "minirt"
+
+
 @pytest.fixture(scope="session")
 def native() -> Path:
     """``build/bin`` with the C programs up to date; skips where no compiler is."""

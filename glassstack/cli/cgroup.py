@@ -16,6 +16,7 @@ from glassstack.format.text import plain
 from glassstack.model.entities import Cgroup, Limit
 from glassstack.model.events import Cgroups, Event
 from glassstack.model.values import Missing
+from glassstack.store.cgroups import ooms, share
 
 _USAGE = (("memory.current", "MEMORY"), ("pids.current", "PIDS"), ("cpu.usage_usec", "CPU TIME"))
 
@@ -56,7 +57,7 @@ def _event(event: Cgroups, width: int) -> list[str]:
     for first in own:
         part = [group for group in event.tree if _hierarchy(group) == _hierarchy(first)]
         lines += ["", _title(first), *_tree(part, width)]
-    notes = [*_reasons(event.tree), *filter(None, event.partial.split("; "))]
+    notes = [*ooms(event.tree), *_reasons(event.tree), *filter(None, event.partial.split("; "))]
     return [*lines, *([""] if notes else []), *(f"note: {plain(note)}" for note in notes)]
 
 
@@ -86,13 +87,16 @@ def _counting(own: list[Cgroup], width: int) -> list[str]:
 
 
 def _limit(limit: Limit, group: Cgroup) -> tuple[str, str, str, str, str]:
-    in_use = group.usage.get({"memory.max": "memory.current", "pids.max": "pids.current"}.get(limit.name, ""))
-    share = ""
-    if isinstance(in_use, int) and isinstance(limit.effective, int) and limit.effective > 0:
-        share = f"{100 * in_use / limit.effective:.0f} %"
+    used = share(group, limit)
     setter = "" if limit.effective is None else plain(limit.set_by)
     own = units.limit(limit.name, limit.own)
-    return limit.name, plain(units.limit(limit.name, limit.effective)), setter, share, plain(own)
+    return (
+        limit.name,
+        plain(units.limit(limit.name, limit.effective)),
+        setter,
+        "" if used is None else f"{used * 100:.0f} %",
+        plain(own),
+    )
 
 
 def _tree(groups: list[Cgroup], width: int) -> list[str]:

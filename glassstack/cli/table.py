@@ -13,8 +13,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "maps": ("glassstack.cli.maps", "device and GPU library mappings of a process"),
     "fences": ("glassstack.cli.fences", "doorbells, rings and fences of a process"),
     "cgroup": ("glassstack.cli.cgroup", "cgroups of a process with the limits that count"),
+    "container": ("glassstack.cli.container", "containers beside their host, and how a GPU came into one"),
     "holders": ("glassstack.cli.holders", "who holds the device, and how"),
     "ps": ("glassstack.cli.ps", "processes with both PID views, cgroup and device"),
+    "cdi": ("glassstack.cli.cdi", "CDI specifications: write, list, check, put into a bundle"),
+    "image": ("glassstack.cli.image", "find images that bring a driver which only the host may bring"),
     "lab": ("glassstack.cli.lab", "a throw-away VM with the driver in its kernel"),
     "doctor": ("glassstack.cli.doctor", "what can be seen on this machine, and what to do about the rest"),
 }

@@ -37,6 +37,8 @@ class Reading:
     pids: tuple[int, ...]
     is_root: bool
     effective: Mapping[str, int | None] = field(default_factory=dict)
+    local: Mapping[str, int] = field(default_factory=dict)
+    pressure: Mapping[str, float] = field(default_factory=dict)
 
 
 def content(directory: Path, name: str) -> str | Missing | None:

@@ -35,7 +35,18 @@ def _cgroup(node: Node, line: Sequence[Node], version: int, relation: str) -> Cg
     reading = node.reading
     limits = tuple(_limit(name, line) for name in reading.limits)
     usage, events = dict(reading.usage), dict(reading.events)
-    return Cgroup(node.path, version, reading.controllers, limits, usage, events, reading.pids, relation)
+    return Cgroup(
+        node.path,
+        version,
+        reading.controllers,
+        limits,
+        usage,
+        events,
+        reading.pids,
+        relation,
+        dict(reading.local),
+        dict(reading.pressure),
+    )
 
 
 def _limit(name: str, line: Sequence[Node]) -> Limit:

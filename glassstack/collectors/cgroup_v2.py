@@ -19,6 +19,12 @@ def read(directory: Path) -> Reading:
         usage=_usage(directory),
         events=_events(directory),
         pids=members(directory),
+        local={
+            f"memory.{key}": count
+            for key, count in keyed(directory, "memory.events.local").items()
+            if key in ("oom", "oom_kill", "oom_group_kill")
+        },
+        pressure=_pressure(directory),
         is_root=content(directory, "cgroup.type") is None,  # every cgroup but the machine's root has one
     )
 
@@ -50,6 +56,20 @@ def _usage(directory: Path) -> dict[str, Amount]:
     used = keyed(directory, "cpu.stat").get("usage_usec")
     usage["cpu.usage_usec"] = Missing("cpu time is not counted in this cgroup") if used is None else used
     return usage
+
+
+def _pressure(directory: Path) -> dict[str, float]:
+    """Pressure stall information: of "some avg10=1.23 avg60=…" the first average."""
+    found = {}
+    for name in ("memory", "cpu", "io"):
+        text = content(directory, f"{name}.pressure")
+        words = text.split() if isinstance(text, str) else []
+        if len(words) > 1 and words[0] == "some" and words[1].startswith("avg10="):
+            try:
+                found[f"{name}.some"] = float(words[1].removeprefix("avg10="))
+            except ValueError:
+                continue
+    return found
 
 
 def _events(directory: Path) -> dict[str, int]:

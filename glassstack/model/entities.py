@@ -94,6 +94,10 @@ class Limit(msgspec.Struct, frozen=True):
 class Cgroup(msgspec.Struct, frozen=True):
     """One cgroup directory. ``usage`` has "memory.current", "pids.current", "cpu.usage_usec".
 
+    ``events`` count what happened here and below, ``local`` here alone.
+    ``pressure`` is the share of the last 10 s, in per cent, in which some task
+    waited for "memory.some", "cpu.some" or "io.some".
+
     ``relation`` to the process: "ancestor", "own" or "child". On cgroup v1
     every hierarchy has a chain of its own, told apart by ``controllers``.
     """
@@ -106,6 +110,8 @@ class Cgroup(msgspec.Struct, frozen=True):
     events: dict[str, int] = {}  # memory.events and the like
     pids: tuple[int, ...] = ()
     relation: str = ""
+    local: dict[str, int] = {}
+    pressure: dict[str, float] = {}
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -189,7 +195,7 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class DeviceNode(msgspec.Struct, frozen=True):
-    """A node in /dev. ``mode`` are its permission bits, ``owner`` is "user:group".
+    """A node in /dev. ``mode`` are its permission bits, ``owner`` is "user:group", ``kind`` "c" or "b".
 
     ``sysfs`` is its place below /sys with its ``attributes``; ``missing`` says why there are none.
     """
@@ -202,6 +208,7 @@ class DeviceNode(msgspec.Struct, frozen=True):
     sysfs: str = ""
     attributes: dict[str, str] = {}
     missing: str = ""
+    kind: str = "c"
 
 
 class InFlight(msgspec.Struct, frozen=True):
@@ -279,3 +286,92 @@ class Capability(msgspec.Struct, frozen=True):
     ready: bool
     why: str = ""
     remedy: str = ""
+
+
+class DeviceRule(msgspec.Struct, frozen=True):
+    """What a device list says: ``access`` out of "rwm" for a device, ``None`` = every number.
+
+    Of several rules the narrowest counts; what no rule names is denied.
+    """
+
+    kind: str  # "c" or "b"
+    major: int | None
+    minor: int | None
+    access: str
+
+
+class DeviceProgram(msgspec.Struct, frozen=True):
+    """A program that decides about devices: ``attached`` is the cgroup it is attached to."""
+
+    id: int
+    name: str
+    tag: str
+    attached: str
+
+
+class DeviceList(msgspec.Struct, frozen=True):
+    """What decides about devices in a cgroup: BPF programs (v2), or the ``devices.list`` of cgroup v1.
+
+    ``rules`` are what they allow together, ``None`` where ``missing`` says why
+    it is not known. ``programs`` is empty for a list of v1, and where nothing
+    decides and everything is allowed.
+    """
+
+    cgroup: str
+    programs: tuple[DeviceProgram, ...]
+    rules: tuple[DeviceRule, ...] | None
+    missing: str = ""
+
+
+class MountPoint(msgspec.Struct, frozen=True):
+    """A mount as a process sees it; ``root`` is what of the file system is mounted there."""
+
+    target: str
+    type: str
+    source: str
+    root: str
+    options: str
+
+
+class GpuLibrary(msgspec.Struct, frozen=True):
+    """A GPU library on a library path; ``what`` as in Mapping."""
+
+    path: str
+    what: str
+    version: str
+
+
+class World(msgspec.Struct, frozen=True):
+    """What processes of one set of namespaces see; what could not be read is not in it, but in ``missing``.
+
+    ``processes`` are (pid on the host, pid here, command), ``namespaces`` inode
+    numbers by kind, ``uid_map`` the lines of that file, ``capabilities`` the
+    bounding set.
+    """
+
+    hostname: str
+    processes: tuple[tuple[int, int, str], ...]
+    namespaces: dict[str, int]
+    mounts: tuple[MountPoint, ...]
+    nodes: tuple[DeviceNode, ...]
+    libraries: tuple[GpuLibrary, ...]
+    cgroup: str
+    uid_map: str = ""
+    capabilities: int = 0
+    seccomp: str = ""
+    no_new_privs: bool = False
+    missing: tuple[str, ...] = ()
+
+
+class Container(msgspec.Struct, frozen=True):
+    """A container: processes in a PID namespace of their own. ``pid`` is its first, on the host.
+
+    ``cgroup`` is the host's name of its cgroup.
+    """
+
+    id: str
+    runtime: str
+    pid: int
+    cgroup: str
+    world: World
+    devices: DeviceList

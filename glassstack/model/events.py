@@ -12,6 +12,7 @@ from glassstack.model.entities import (
     Cgroup,
     Channel,
     Completion,
+    Container,
     Device,
     DeviceNode,
     Holder,
@@ -21,6 +22,7 @@ from glassstack.model.entities import (
     Packet,
     ProcessInfo,
     Tally,
+    World,
 )
 from glassstack.model.values import Scalar, Source
 
@@ -219,6 +221,25 @@ class Uevent(_Event, frozen=True, tag="uevent", gc=False):
     properties: dict[str, str] = {}
 
 
+class Step(_Event, frozen=True, tag="step", gc=False):
+    """A step of a container's start or end, as the runtime tells it. ``name`` is "clone", "mount", …"""
+
+    container: str
+    pid: int
+    name: str
+    detail: dict[str, Scalar]
+    errno: str | None
+    dur_ns: int
+
+
+class Containers(_Event, frozen=True, tag="containers", gc=False):
+    """The containers there are, and the world of the host beside them."""
+
+    host: World
+    containers: tuple[Container, ...]
+    missing: str = ""
+
+
 class Output(_Event, frozen=True, tag="output", gc=False):
     """What a launched program wrote; ``stream`` is "stdout" or "stderr"."""
 
@@ -265,6 +286,8 @@ Event = (
     | Devices
     | Nodes
     | Uevent
+    | Step
+    | Containers
     | Output
     | Capabilities
     | Dropped

@@ -9,6 +9,7 @@ from glassstack.collectors.capabilities import CapabilityCollector
 from glassstack.collectors.cgroup import CgroupCollector
 from glassstack.collectors.channels import ChannelPoller
 from glassstack.collectors.completions import CompletionPoller
+from glassstack.collectors.container_list import ContainerCollector
 from glassstack.collectors.control import discover
 from glassstack.collectors.device import ContextIds, DevicePoller
 from glassstack.collectors.holders import HolderCollector
@@ -19,6 +20,7 @@ from glassstack.collectors.probe_machine import Absent
 from glassstack.collectors.processes import ProcessCollector
 from glassstack.collectors.reach import Reach
 from glassstack.collectors.spaces import Spaces
+from glassstack.collectors.steps import StepCollector, states
 from glassstack.collectors.tracer.options import Options
 from glassstack.collectors.udev import UdevCollector
 from glassstack.gpu.artifacts import Artifacts, MissingArtifactError, libraries
@@ -38,16 +40,17 @@ def _launcher() -> Path | Absent:
 
 
 def _watch(session: Session, devices: Names, log: bool = False) -> None:
-    """Four threads: a slow walk over all processes must not make rates uneven, nor the first look late."""
+    """A thread each: a slow walk over all processes must not make rates uneven, nor the first look late."""
     spaces = Spaces(id_of=ContextIds(devices))
     pids = session.targets
     jobs = CompletionPoller(pids, Reach(id_of=ContextIds(devices)))
     quick = (DevicePoller(devices, log=log), ChannelPoller(pids, spaces), jobs)
     holders = HolderCollector()
     slow = (MapsCollector(pids), CgroupCollector(pids), ProcessCollector(holders=holders), holders)
+    boxes = (StepCollector(), ContainerCollector(states))
     kernel = (KmsgCollector(), UdevCollector())
     once = (CapabilityCollector(_launcher()),)
-    for pollers in (quick, slow, kernel, once):
+    for pollers in (quick, slow, boxes, kernel, once):
         session.add(lambda sink, pollers=pollers: Polling(pollers, sink))  # type: ignore[misc]
 
 

@@ -172,6 +172,15 @@ def _uevent(state: State, event: ev.Uevent) -> None:
     state.uevents.append(event)
 
 
+def _step(state: State, event: ev.Step) -> None:
+    state.steps.append(event)
+
+
+def _containers(state: State, event: ev.Containers) -> None:
+    state.host = event.host
+    state.containers = event.containers
+
+
 def _output(state: State, event: ev.Output) -> None:
     state.output.append(event)
 
@@ -207,6 +216,8 @@ _REDUCERS: dict[type, Callable[[State, Any], None]] = {
     ev.Devices: _devices,
     ev.Nodes: _nodes,
     ev.Uevent: _uevent,
+    ev.Step: _step,
+    ev.Containers: _containers,
     ev.Output: _output,
     ev.Capabilities: _capabilities,
     ev.Dropped: _dropped,

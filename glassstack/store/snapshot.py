@@ -7,6 +7,7 @@ from glassstack.model.entities import (
     Cgroup,
     Channel,
     Completion,
+    Container,
     Device,
     DeviceNode,
     Holder,
@@ -14,8 +15,9 @@ from glassstack.model.entities import (
     Launch,
     Mapping,
     ProcessInfo,
+    World,
 )
-from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring, Tallies, Uevent
+from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring, Step, Tallies, Uevent
 from glassstack.store.calllog import CallLog
 
 SECONDS = 60
@@ -109,6 +111,9 @@ class Snapshot:
     devices_missing: str = ""
     nodes: tuple[DeviceNode, ...] = ()
     uevents: tuple[Uevent, ...] = ()  # newest last, bounded
+    steps: tuple[Step, ...] = ()  # of container starts, newest last, bounded
+    host: World | None = None
+    containers: tuple[Container, ...] | None = None
     output: tuple[Output, ...] = ()  # newest last, bounded
     capabilities: tuple[Capability, ...] = ()
     dropped: tuple[Dropped, ...] = ()  # summed by place

@@ -7,6 +7,7 @@ from glassstack.model.entities import (
     Capability,
     Channel,
     Completion,
+    Container,
     Device,
     DeviceNode,
     Holder,
@@ -14,8 +15,9 @@ from glassstack.model.entities import (
     Launch,
     Mapping,
     ProcessInfo,
+    World,
 )
-from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring, Tallies, Uevent
+from glassstack.model.events import Dropped, Failed, Log, Output, Process, Ring, Step, Tallies, Uevent
 from glassstack.model.values import Source
 from glassstack.store.calllog import CallLog
 from glassstack.store.series import Series
@@ -30,6 +32,7 @@ OUTPUT_CHUNKS = 1000
 PROCESS_EVENTS = 1000
 UEVENTS = 200
 LAUNCHES = 1000
+STEPS = 2000
 
 
 @dataclass
@@ -72,6 +75,9 @@ class State:
     devices_missing: str = ""
     nodes: tuple[DeviceNode, ...] = ()
     uevents: deque[Uevent] = field(default_factory=lambda: deque(maxlen=UEVENTS))
+    steps: deque[Step] = field(default_factory=lambda: deque(maxlen=STEPS))
+    host: World | None = None
+    containers: tuple[Container, ...] | None = None
     output: deque[Output] = field(default_factory=lambda: deque(maxlen=OUTPUT_CHUNKS))
     capabilities: tuple[Capability, ...] = ()
     dropped: dict[tuple[Source, str], Dropped] = field(default_factory=dict)

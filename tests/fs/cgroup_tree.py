@@ -47,7 +47,7 @@ class Machine:
         directory = self.root / point.lstrip("/") / path.lstrip("/")
         directory.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            (directory / name.replace("_", ".", 1)).write_text(text + "\n")
+            (directory / name.replace("_", ".", 2 if name.endswith("_local") else 1)).write_text(text + "\n")
         return directory
 
     def _write_mounts(self) -> None:

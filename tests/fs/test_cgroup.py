@@ -12,6 +12,7 @@ from glassstack.collectors.cgroup_limits import UNSEEN, smallest
 from glassstack.model.entities import Cgroup, Limit
 from glassstack.model.events import Cgroups
 from glassstack.model.values import Missing
+from glassstack.store.cgroups import ooms, pressure, share
 from tests.fs.cgroup_tree import NO_LIMIT_V1, Machine
 
 V2 = "/sys/fs/cgroup"
@@ -269,3 +270,43 @@ def test_probe_tells_which_versions(machine: Machine) -> None:
     machine.mount(V2, "cgroup2")
     machine.v2(V2, "/", is_root=True)
     assert collector.probe().why == "cgroup v1 and v2"
+
+
+def test_kills_are_told_where_they_happened_and_by_whose_limit(machine: Machine) -> None:
+    machine.mount(V2, "cgroup2")
+    machine.v2(V2, "/", is_root=True)
+    machine.v2(
+        V2,
+        "/a",
+        memory_max="104857600",
+        memory_events="oom 3\noom_kill 3",
+        memory_events_local="oom 3\noom_kill 0",
+    )
+    machine.v2(
+        V2,
+        "/a/b",
+        memory_max="max",
+        memory_events="oom 0\noom_kill 3",
+        memory_events_local="oom 0\noom_kill 3",
+    )
+    machine.process(7, "0::/a/b\n")
+
+    assert ooms(look(machine).tree) == [
+        "out of memory: the limit of 100 MiB of /a was hit 3 times",
+        "out of memory: 3 processes were killed in /a/b",
+    ]
+
+
+def test_pressure_is_the_last_ten_seconds(machine: Machine) -> None:
+    machine.mount(V2, "cgroup2")
+    stall = "some avg10=12.50 avg60=1.00 avg300=0.00 total=5\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0"
+    machine.v2(
+        V2, "/a", memory_pressure=stall, cpu_pressure="some avg10=x", memory_current="50", memory_max="100"
+    )
+    machine.process(7, "0::/a\n")
+
+    group = find(look(machine), "/a")
+    assert group.pressure == {"memory.some": 12.5}
+    assert pressure(group) == "memory 12 %"
+    assert share(group, limit(group, "memory.max")) == 0.5
+    assert share(group, limit(group, "cpu.max")) is None

@@ -39,6 +39,8 @@ VIEWS: dict[str, tuple[tuple[int, int], str, list[str]]] = {
     "launches_narrow": (NARROW, "probed", ["9"]),
     "launches_wide": (WIDE, "probed", ["9", "down"]),
     "launches_without": (NARROW, "healthy", ["9"]),
+    "containers_narrow": (NARROW, "boxed", ["0", "down", "down", "down", "down", "down", "down"]),
+    "containers_wide": (WIDE, "boxed", ["0"]),
 }
 
 

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -247,12 +248,20 @@ def test_input_reaches_the_guest_and_ends_there(vm: FakeMachine, caller: Caller)
     carried, _ = carry(vm, caller)
     os.write(caller.typed, b"typed")
     caller.end_input()
-    vm.say("ready\nexit 0\n")
+    vm.say("ready\n")
+    got: list[bytes] = []
+
+    def command() -> None:
+        """Ends only when its input has ended, as a command that reads does."""
+        while part := vm.guest["stdin"].recv(99):
+            got.append(part)
+        vm.say("exit 0\n")
+
+    guest = threading.Thread(target=command)
+    guest.start()
     assert carried.run(5) == 0
-    got = b""
-    while part := vm.guest["stdin"].recv(99):
-        got += part
-    assert got == b"typed"
+    guest.join(5)
+    assert b"".join(got) == b"typed"
 
 
 @pytest.mark.parametrize(("before", "when"), [("", "boot"), ("ready\n", "command")])

@@ -5,6 +5,7 @@ Owns no process and no terminal mode; the caller puts its terminal into raw mode
 
 import contextlib
 import os
+import select
 import selectors
 import socket
 import threading
@@ -70,6 +71,8 @@ class Streams:
         self._up = False
         self._status: int | None = None
         self._escaped = False
+        self._feeder: threading.Thread | None = None
+        self._over, self._end = os.pipe()
         self._input = "console" if terminal else "stdin"
         self._handlers: dict[str, Callable[[bytes], None]] = {
             "control": self._hear,
@@ -88,6 +91,15 @@ class Streams:
             VmEndedError: the VM ended first, or did not come up in time.
             EscapedError: the caller's escape.
         """
+        try:
+            return self._carry(boot_s)
+        finally:
+            os.close(self._end)  # the feeder must not read from descriptors that are somebody else's by then
+            if self._feeder:
+                self._feeder.join()
+            os.close(self._over)
+
+    def _carry(self, boot_s: float) -> int:
         with selectors.DefaultSelector() as selector:
             for name, handle in self._handlers.items():
                 selector.register(self._machine.ports[name], selectors.EVENT_READ, handle)
@@ -131,7 +143,8 @@ class Streams:
             if word == "ready":
                 self._up = True
                 self._told_ready(time.monotonic() - self._started)
-                threading.Thread(target=self._feed, daemon=True).start()
+                self._feeder = threading.Thread(target=self._feed, daemon=True)
+                self._feeder.start()
             elif word == "note":
                 self._note(rest)
             elif word == "exit":
@@ -165,14 +178,29 @@ class Streams:
         port = self._machine.ports[self._input]
         escapes = 0
         with contextlib.suppress(OSError):
-            while data := os.read(self._files.stdin, _CHUNK):
+            while data := self._typed():
                 if self._input == "console":
                     escapes = escapes + 1 if data == ESCAPE else 0
                     if escapes == _ESCAPES or ESCAPE * _ESCAPES in data:
                         self._escaped = True
                         return
-                port.sendall(data)
+                self._send(port, data)
             port.shutdown(socket.SHUT_WR)
+
+    def _typed(self) -> bytes:
+        """What comes in next; b"" at its end, or at the job's."""
+        ready, _, _ = select.select([self._files.stdin, self._over], [], [])
+        return b"" if self._over in ready else os.read(self._files.stdin, _CHUNK)
+
+    def _send(self, port: socket.socket, data: bytes) -> None:
+        """All of it, unless the job ends first."""
+        view = memoryview(data)
+        while view:
+            ready, writable, _ = select.select([self._over], [port], [])
+            if ready:
+                return
+            if writable:
+                view = view[port.send(view, socket.MSG_DONTWAIT) :]
 
 
 def _read(source: socket.socket | IO[bytes]) -> bytes:

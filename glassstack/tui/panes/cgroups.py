@@ -3,6 +3,7 @@
 from glassstack.format import units
 from glassstack.model.entities import Cgroup, Limit
 from glassstack.model.values import Missing
+from glassstack.store import cgroups
 from glassstack.store.snapshot import CgroupView, Snapshot
 from glassstack.tui.draw import Cell, Column, Row, Table, blank, row, rule
 from glassstack.tui.names import is_ended, living_first, process_name
@@ -12,6 +13,7 @@ _LIMITS = (
     Column("limit", 18),
     Column("own", 12, right=True),
     Column("effective", 14, right=True),
+    Column("in use", 7, right=True),
     Column("set by"),
 )
 _TREE = (
@@ -20,6 +22,7 @@ _TREE = (
     Column("pids", 7, right=True),
     Column("cpu time", 10, right=True, needs=90),
     Column("own limits", 34),
+    Column("waits (10 s)", 20, needs=130),
     Column("events", 18, needs=120),
 )
 
@@ -48,7 +51,9 @@ def _own_limits(cgroup: Cgroup) -> str:
     )
 
 
-def _limit_row(table: Table, limit: Limit, path: str, pid: int) -> Row:
+def _limit_row(table: Table, limit: Limit, group: Cgroup, pid: int) -> Row:
+    path = group.path
+    used = cgroups.share(group, limit)
     inherited = limit.set_by not in ("", path)
     capped = limit.effective is not None and not isinstance(limit.effective, Missing)
     who: Cell = ("no limit anywhere above", "dim")
@@ -60,6 +65,7 @@ def _limit_row(table: Table, limit: Limit, path: str, pid: int) -> Row:
         limit.name,
         _shown(limit.name, limit.own),
         (_shown(limit.name, limit.effective), "strong"),
+        ("-", "dim") if used is None else (f"{used * 100:.0f} %", "bad" if used > 0.95 else ""),
         who,
     ]
     return table.row(cells, key=("limit", pid, path, limit.name), data=limit)
@@ -81,6 +87,7 @@ def _tree_rows(table: Table, pid: int, view: CgroupView) -> list[Row]:
             _usage(cgroup, "pids.current"),
             _usage(cgroup, "cpu.usage_usec"),
             (_own_limits(cgroup) or "-", "" if _own_limits(cgroup) else "dim"),
+            (cgroups.pressure(cgroup) or "-", "warn" if cgroups.pressure(cgroup) else "dim"),
             (happened or "-", "warn" if happened else "dim"),
         ]
         key = ("cgroup", pid, cgroup.path, cgroup.controllers)
@@ -96,9 +103,10 @@ def _process_rows(s: Snapshot, pid: int, view: CgroupView, width: int) -> list[R
     limits = Table(_LIMITS, width)
     own = [c for c in view.tree if c.relation == "own" or (not c.relation and c.path == view.own)]
     rows.append(limits.head())
-    rows += [_limit_row(limits, limit, c.path, pid) for c in own for limit in c.limits]
+    rows += [_limit_row(limits, limit, c, pid) for c in own for limit in c.limits]
     if not any(c.limits for c in own):
         rows.append(row(("no controller with a limit reaches this process", "dim")))
+    rows += [row((f"✗ {line}", "bad")) for line in cgroups.ooms(view.tree)]
     tree = Table(_TREE, width)
     rows += [blank(), tree.head(), *_tree_rows(tree, pid, view)]
     if view.partial:

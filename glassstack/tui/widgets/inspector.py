@@ -3,9 +3,10 @@
 import msgspec
 
 from glassstack.decoders.explain import explain
+from glassstack.decoders.steps import meaning
 from glassstack.format import fields, units
 from glassstack.model.entities import Launch
-from glassstack.model.events import Syscall
+from glassstack.model.events import Step, Syscall
 from glassstack.model.values import Missing
 from glassstack.store.snapshot import Snapshot
 from glassstack.store.stack import Layer
@@ -53,6 +54,16 @@ def call_rows(call: Syscall, started: int, width: int) -> list[Row]:
     return rows
 
 
+def step_rows(step: Step, width: int) -> list[Row]:
+    """A step of a container's start, in plain words."""
+    outcome = (step.errno, "bad") if step.errno else ("ok", "strong")
+    rows = [row((step.name, "name"), (" = ", "dim"), outcome, (f"  in {units.duration(step.dur_ns)}", "dim"))]
+    said = meaning(step.name)
+    rows += [row((line, "accent")) for line in wrap(said.text, width)]
+    facts = [("container", step.container), ("process", str(step.pid)), ("makes", said.layer or "-")]
+    return rows + pairs([*facts, *((name, fields.value(name, v)) for name, v in step.detail.items())], width)
+
+
 def layer_rows(layer: Layer, width: int) -> list[Row]:
     """A layer of the stack."""
     items = [("layer", layer.title), ("health", layer.health), ("version", layer.version or "-")]
@@ -90,6 +101,8 @@ def rows_about(data: object, snapshot: Snapshot, width: int) -> list[Row]:
     """What is known about the thing behind a row."""
     if isinstance(data, Syscall):
         return call_rows(data, snapshot.started, width)
+    if isinstance(data, Step):
+        return step_rows(data, width)
     if isinstance(data, Layer):
         return layer_rows(data, width)
     if isinstance(data, Launch):

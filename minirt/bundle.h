@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading config.json, which is in bundle*.c. */
+#ifndef MINIRT_BUNDLE_H
+#define MINIRT_BUNDLE_H
+
+#include <jansson.h>
+
+#include "start.h"
+
+/* The member @name, or NULL; of a path such as "linux.resources" with dots. */
+const json_t *mr_json_at(const json_t *json, const char *path);
+const char *mr_json_text(const json_t *json, const char *path);
+int64_t mr_json_number(const json_t *json, const char *path, int64_t otherwise);
+/* NULL-terminated copies of the texts of a list. */
+char **mr_json_texts(const json_t *list);
+
+int mr_bundle_linux(struct mr_spec *spec, const json_t *config, struct mr_error *err);
+
+#endif
