@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from glassstack.decoders import fakegpu
+from glassstack.decoders.nvidia import words
 from glassstack.decoders.registry import family
 from glassstack.model.events import Syscall
 
@@ -55,10 +56,16 @@ _ERRORS = {
         "EMFILE": "the process has no descriptor left",
     },
     "mmap": {
-        "EINVAL": "the offset is no multiple of a page, or names nothing",
+        "EINVAL": "the offset is no multiple of a page, or names nothing that was prepared",
         "EACCES": "the descriptor's mode does not allow it",
         "ENOMEM": "no room for the mapping",
     },
+}
+
+_NVIDIA_ERRORS = {
+    "EINVAL": "no such ioctl of this size, or the GPU is lost",
+    "EFAULT": "a pointer is not the program's memory",
+    "EIO": "the node has no device behind it",
 }
 
 
@@ -81,6 +88,9 @@ def _ioctl(call: Syscall) -> Explanation:
         return Explanation(
             _failed(known.text, call, {**fakegpu.COMMON_ERRORS, **known.errors}), known.counterpart
         )
+    nvidia = words.explain(call) if family(call.device).startswith("nvidia") else ""
+    if nvidia:
+        return Explanation(_failed(nvidia, call, _NVIDIA_ERRORS), "")
     if call.name.endswith("?"):
         text = f"A {call.name[:-1]} of another size or direction than this driver's header has."
     else:

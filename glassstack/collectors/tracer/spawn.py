@@ -5,6 +5,7 @@ from typing import IO
 from glassstack.collectors.helper import Helper
 from glassstack.collectors.tracer.calls import Item, decode, event_of
 from glassstack.collectors.tracer.options import Options
+from glassstack.decoders.nvidia.objects import Objects
 from glassstack.model.events import Event
 
 
@@ -42,10 +43,12 @@ class Tracer(Helper[Item]):
         super().__init__(
             "glassstack.collectors.tracer.__main__", _words(options), decode, stdin, stdout, stderr
         )
+        self._objects = Objects()
 
     def read(self, timeout: float) -> list[Event] | None:
         """Next events, waiting at most ``timeout`` seconds; ``[]`` nothing yet, ``None`` it is over."""
         batch = self.read_raw(timeout)
         if batch is None:
             return None
-        return [event_of(item) if isinstance(item, tuple) else item for item in batch]
+        see = self._objects.see
+        return [see(event_of(item)) if isinstance(item, tuple) else item for item in batch]
