@@ -12,6 +12,7 @@ from glassstack.decoders import registry
 from glassstack.decoders.explain import explain
 from glassstack.decoders.nvidia import frontend, uvm
 from glassstack.decoders.nvidia.objects import Objects
+from glassstack.decoders.nvidia.table_escapes import XFER
 from glassstack.model.events import Syscall
 from glassstack.model.values import Source
 from tests import nvidia
@@ -115,7 +116,7 @@ def test_the_same_number_is_another_call_on_another_node() -> None:
 def test_a_transferred_call_is_the_call_inside() -> None:
     inner = nvidia.control(0xC1D00001, 2, 0x20800110, status=0x56)
     outer = nvidia.put(16, (0, "I", RM_CONTROL), (4, "I", 32), (8, "Q", 0x7000))
-    number = request(frontend.XFER, 16)
+    number = request(XFER, 16)
     wanted = registry.reads(CTL, number)
     assert wanted is not None
     assert wanted.nested is not None

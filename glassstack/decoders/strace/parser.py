@@ -1,0 +1,264 @@
+"""A strace log as events: lines in, events out, in one pass and with bounded memory. Pure.
+
+Owns what spans lines: unfinished calls, who forked whom, the clock. What one
+call means is in calls.py.
+"""
+
+from collections.abc import Iterable
+
+from glassstack.decoders.nvidia.objects import Objects
+from glassstack.decoders.strace import calls, grammar
+from glassstack.decoders.strace.notes import Notes
+from glassstack.decoders.strace.tasks import Task, clone_flags
+from glassstack.model.entities import InFlight
+from glassstack.model.events import Calls, Event, Process, Syscall
+from glassstack.model.values import Source
+
+_BIRTHS = frozenset({"clone", "clone3", "fork", "vfork"})
+_EXECS = frozenset({"execve", "execveat"})
+_DEVICE_CALLS = frozenset(calls.HANDLERS) | {"ioctl"}
+_HANDLED = _DEVICE_CALLS | _BIRTHS | _EXECS
+_PENDING_MOST = 65_536
+_TASKS_MOST = 65_536
+_FILE = Source.FILE
+_BORING = frozenset({"mmap", "munmap", *calls.LOOKS})
+
+
+def _boring(name: str, line: str, task: Task | None) -> bool:
+    """Whether a line of a frequent call surely concerns no device."""
+    if name in calls.LOOKS:
+        return "/dev/" not in line
+    if task is None or task.memory.ranges:
+        return False
+    return name == "munmap" or ", -1, 0) = 0x" in line
+
+
+class Parser:
+    """A log, or one of the files of ``-ff``; feed it lines in order.
+
+    Args:
+        pid: whose calls those lines are that name nobody (0: not known).
+
+    Attributes:
+        notes: what was seen, and what such a log can't show.
+    """
+
+    def __init__(self, pid: int = 0) -> None:
+        self.notes = Notes()
+        self._own = pid
+        self._clock = grammar.Clock()
+        self._objects = Objects()
+        self._ioctls = calls.Ioctls()
+        self._tasks: dict[int, Task] = {}
+        self._pending: dict[int, tuple[str, str, int]] = {}
+        """Unfinished calls by thread: name, arguments so far, time."""
+        self._births: dict[int, int] = {}
+        """Threads with an unfinished clone, and its flags."""
+        self._out: list[Event] = []
+
+    def feed(self, lines: Iterable[str], pid: int = 0) -> list[Event]:
+        """The events of some lines. ``pid`` as in the constructor, for these lines."""
+        own = pid or self._own
+        match, at, handled, split = grammar.LINE.match, self._clock.at, _HANDLED, grammar.split
+        notes, clock, tasks, ioctl, out = self.notes, self._clock, self._tasks, self._ioctls.event, self._out
+        absolute, now = clock.absolute, 0
+        for line in lines:
+            notes.lines += 1
+            found = match(line)
+            if found is None:
+                notes.odd(line)
+                continue
+            pid1, pid2, time, since, name, resumed, mark = found.groups()
+            if not absolute:
+                now = at(time, since)
+                absolute = clock.absolute
+            if name is not None and name not in handled:
+                notes.calls += 1
+                continue
+            tid = int(pid1 or pid2 or own)
+            if name in _BORING and _boring(name, line, tasks.get(tid)):
+                notes.calls += 1
+                continue
+            if absolute:
+                now = at(time, since)
+            if name != "ioctl":
+                if name is None:
+                    self._other(tid, resumed, mark, line[found.end() :], now)
+                else:
+                    self._call(tid, name, line[found.end() :], now, now)
+                continue
+            args, result = split(line[found.end() :])
+            if result is None or result[0] is None:
+                self._call(tid, name, line[found.end() :], now, now)
+                continue
+            notes.calls += 1
+            made = ioctl(tasks.get(tid) or self._task(tid, now), args, result[0], result[2], now, result[3])
+            if made is not None:
+                notes.device_calls += 1
+                out.append(self._objects.see(made) if made.name[:13] == "RM_MAP_MEMORY" else made)
+        out, self._out = self._out, []
+        return out
+
+    def finish(self) -> list[Event]:
+        """What is left at the end: calls that never returned."""
+        waiting = []
+        for tid, (name, args, since) in self._pending.items():
+            task = self._task(tid, since)
+            made = (
+                self._make(task, name, args, -1, None, None, since, None) if name in _DEVICE_CALLS else None
+            )
+            if made is not None:
+                waiting.append(
+                    InFlight(made.pid, tid, since, made.syscall, made.device, made.name, made.fields)
+                )
+        self._pending.clear()
+        out, self._out = self._out, []
+        if waiting:
+            out.append(Calls(max(call.since for call in waiting), _FILE, tuple(waiting)))
+        self.notes.clock = self._clock.kind
+        self.notes.numbers = self._ioctls.numbers
+        return out
+
+    # --- lines ------------------------------------------------------------
+
+    def _call(self, tid: int, name: str, text: str, now: int, began: int) -> None:
+        """A line with a call, whole or begun."""
+        self.notes.calls += 1
+        args, result = grammar.split(text)
+        if result is None:
+            self._begun(tid, name, text, began)
+            return
+        ret, path, failed, took = result
+        if ret is None:
+            return  # the thread ended in it
+        if took is None and now > began:
+            took = now - began
+        task = self._tasks.get(tid) or self._task(tid, began)
+        if name in _DEVICE_CALLS:
+            made = self._make(task, name, args, ret, path, failed, began, took)
+            if made is not None:
+                self.notes.device_calls += 1
+                self._out.append(made)
+        elif failed is None:
+            self._life(task, name, args, ret, began)
+
+    def _make(
+        self,
+        task: Task,
+        name: str,
+        args: str,
+        ret: int,
+        path: str | None,
+        failed: str | None,
+        ts: int,
+        took: int | None,
+    ) -> Syscall | None:
+        if name == "ioctl":
+            made = self._ioctls.event(task, args, ret, failed, ts, took)
+        else:
+            call = calls.Call(task, name, args, ret, calls.node(path) if path else None, failed, ts, took)
+            made = calls.HANDLERS[name](call)
+            if name in ("openat", "open"):
+                self.notes.opened(args, path)
+        return None if made is None else self._objects.see(made)
+
+    def _begun(self, tid: int, name: str, text: str, now: int) -> None:
+        cut = grammar.UNFINISHED.search(text)
+        if cut is None:
+            self.notes.odd(f"{name}({text}")
+            return
+        if len(self._pending) >= _PENDING_MOST:
+            self._pending.clear()
+        args = text[: cut.start()]
+        self._pending[tid] = (name, args, now)
+        if name in _BIRTHS:
+            self._births[tid] = clone_flags(args)
+
+    def _other(self, tid: int, resumed: str | None, mark: str | None, text: str, now: int) -> None:
+        if resumed is not None:
+            pending = self._pending.pop(tid, None)
+            self._births.pop(tid, None)
+            if pending is not None and pending[0] == resumed:
+                if self._continues(text):
+                    self._pending[tid] = (resumed, pending[1] + self._continued(text), pending[2])
+                else:
+                    self._call(tid, resumed, pending[1] + text, now, pending[2])
+                    self.notes.calls -= 1
+            return
+        if mark == "+++ ":
+            self._ended(tid, text, now)
+
+    @staticmethod
+    def _continues(text: str) -> bool:
+        return text.endswith("<unfinished ...>")
+
+    @staticmethod
+    def _continued(text: str) -> str:
+        return text.removesuffix("<unfinished ...>").rstrip()
+
+    # --- processes --------------------------------------------------------
+
+    def _task(self, tid: int, now: int) -> Task:
+        """The thread of that id, entered where it is new."""
+        known = self._tasks.get(tid)
+        if known is not None:
+            return known
+        if len(self._tasks) >= _TASKS_MOST:
+            self._tasks = {tid: task for tid, task in self._tasks.items() if task.alive}
+        # A child may be there before its parent's clone returns: with one such parent it is its.
+        parents = [parent for parent in self._births if parent != tid]
+        if len(parents) == 1 and parents[0] in self._tasks:
+            return self._born(self._tasks[parents[0]], tid, self._births[parents[0]], now)
+        task = self._tasks[tid] = Task(tid, tid)
+        self._out.append(Process(now, _FILE, tid, tid, "start"))
+        return task
+
+    def _born(self, parent: Task, tid: int, flags: int, now: int) -> Task:
+        task = self._tasks[tid] = parent.child(tid, flags)
+        what = "fork" if task.pid == tid else "thread"
+        self._out.append(Process(now, _FILE, task.pid, tid, what, parent.pid if what == "fork" else 0))
+        return task
+
+    def _life(self, task: Task, name: str, args: str, ret: int, now: int) -> None:
+        if name in _EXECS:
+            if ret == 0:
+                task.executed()
+                command = _command(args)
+                self._out.append(Process(now, _FILE, task.pid, task.tid, "exec", command=command))
+            return
+        if ret <= 0:
+            return
+        known = self._tasks.get(ret)
+        flags = clone_flags(args)
+        if known is None or not known.alive:
+            self._born(task, ret, flags, now)
+        elif known.pid == ret and known.files is not task.files and not known.files.nodes:
+            # It ran before anybody could tell whose child it is.
+            child = task.child(ret, flags)
+            known.pid, known.files, known.memory = child.pid, child.files, child.memory
+
+    def _ended(self, tid: int, text: str, now: int) -> None:
+        found = grammar.ENDED.match(text)
+        task = self._tasks.get(tid)
+        self._pending.pop(tid, None)
+        self._births.pop(tid, None)
+        if found is None or task is None:
+            return
+        task.alive = False
+        status = int(found[1]) if found[1] else None
+        self._out.append(Process(now, _FILE, task.pid, tid, "exit", status=status, signal=found[2] or None))
+        del self._tasks[tid]
+
+
+def _command(args: str) -> str:
+    """The command line of an execve, as far as strace printed it."""
+    opening, closing = args.find("["), args.rfind("]")
+    if opening < 0 or closing < opening:
+        found = calls.STRING.search(args)
+        return grammar.unescape(found[1]) if found else ""
+    return " ".join(grammar.unescape(word) for word in calls.STRING.findall(args[opening:closing]))
+
+
+def convert(parser: Parser, lines: Iterable[str]) -> list[Event]:
+    """A whole small log at once."""
+    return [*parser.feed(lines), *parser.finish()]
