@@ -91,7 +91,9 @@ def _ioctl(call: Syscall) -> Explanation:
     nvidia = words.explain(call) if family(call.device).startswith("nvidia") else ""
     if nvidia:
         return Explanation(_failed(nvidia, call, _NVIDIA_ERRORS), "")
-    if call.name.endswith("?"):
+    if not call.device and call.name.endswith("?"):
+        text = f"By its number {call.name[:-1]} on an NVIDIA node, which is not sure. {words.explain(call)}"
+    elif call.name.endswith("?"):
         text = f"A {call.name[:-1]} of another size or direction than this driver's header has."
     else:
         text = "An ioctl that no decoder here knows; the fields show its number taken apart."

@@ -24,7 +24,7 @@ STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(?:\.\.\.)?')
 _PASSED = re.compile(rf"[\[ ](\d+)({_PATH})?(?=[,\]])")
 _O_CLOEXEC = 0o2000000
 _KEPT = 8192
-_UNKNOWN = "missing: this descriptor was opened before the log begins; -y would tell"
+_UNKNOWN = "missing: opened before the log begins"
 
 
 class Call(NamedTuple):

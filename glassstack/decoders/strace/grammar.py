@@ -27,7 +27,7 @@ _RESULT = re.compile(
 
 
 class Result(NamedTuple):
-    """What comes behind the "=": ``ret`` is ``None`` for "?", negative on error; ``path`` is what -y wrote."""
+    """What comes behind "=": ``ret`` is ``None`` for "?", negative on error; ``path`` is what -y wrote."""
 
     ret: int | None
     path: str | None
@@ -87,7 +87,7 @@ def unescape(text: str) -> str:
 def error_number(name: str) -> int:
     """The raw return of an error: -2 of "ENOENT", -512 of "ERESTARTSYS"; -1 where the name is unknown."""
     restart = {"ERESTARTSYS": 512, "ERESTARTNOINTR": 513, "ERESTARTNOHAND": 514, "ERESTART_RESTARTBLOCK": 516}
-    number = restart.get(name) or getattr(errno, name, 0)
+    number: int = restart.get(name) or getattr(errno, name, 0)
     return -number or -1
 
 
