@@ -19,11 +19,12 @@ from glassstack.model.values import Scalar, Source
 
 _FILE = Source.FILE
 _PATH = r"<(?:[^<>]|<[^<>]*>|(?<=-)>)*>(?:\(deleted\))?"
-_FD = re.compile(rf"(-?\d+)({_PATH})?(?:, |$)")
+_FD = re.compile(rf"(-?\d{{1,10}})({_PATH})?(?:, |$)")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(?:\.\.\.)?')
-_PASSED = re.compile(rf"[\[ ](\d+)({_PATH})?(?=[,\]])")
+_PASSED = re.compile(rf"[\[ ](\d{{1,10}})({_PATH})?(?=[,\]])")
 _O_CLOEXEC = 0o2000000
 _KEPT = 8192
+_WORD = (1 << 64) - 1
 _UNKNOWN = "missing: opened before the log begins"
 
 
@@ -89,6 +90,8 @@ class Ioctls:
         self._names: dict[tuple[str, int], str] = {}
         self.numbers: set[int] = set()
         """Requests that were seen."""
+        self.unresolved = 0
+        """Events of descriptors that were opened before the log begins."""
 
     def _head(self, text: str) -> tuple[int, str | None, int | None, str]:
         """Descriptor, node that the text tells, number of the request, its text."""
@@ -113,20 +116,22 @@ class Ioctls:
     ) -> Syscall | None:
         """An ioctl on a device; also one whose descriptor was never seen but whose number is NVIDIA's."""
         head, _, argument = args.rpartition(", ")
-        if argument[:2] != "0x":
-            cut = _structure(args)
-            head, argument = args[:cut], args[cut + 2 :]
+        if argument[:2] != "0x" and (cut := args.find(", {")) > 0:
+            # strace took a structure of another driver's apart.
+            head, argument = args[:cut], ""
         fd, device, number, text = self._heads.get(head) or self._head(head)
         if device is None:
             device = task.files.nodes.get(fd)
         if device == "":
             return None
         try:
-            fields: dict[str, Scalar] = {"arg": int(argument, 0)}
+            fields: dict[str, Scalar] = {"arg": 0 if argument == "NULL" else int(argument, 0) & _WORD}
         except ValueError:
-            fields = {}  # strace took a structure of another driver's apart
+            fields = {}
         if device is None:
-            return _unresolved(task, fd, number, fields, (ret, failed, ts, took))
+            guessed = _unresolved(task, fd, number, fields, (ret, failed, ts, took))
+            self.unresolved += guessed is not None
+            return guessed
         if number is None:
             name = text
         else:
@@ -136,16 +141,6 @@ class Ioctls:
         return Syscall(
             ts, _FILE, task.pid, task.tid, "ioctl", device, name, fields, ret, failed, took, fd, number
         )
-
-
-def _structure(args: str) -> int:
-    """Where the request ends in arguments whose last one strace took apart."""
-    opening = args.find(", {")
-    if opening > 0:
-        return opening
-    first = args.find(", ")
-    second = args.find(", ", first + 2)
-    return second if second > 0 else len(args)
 
 
 def _unknown(device: str, number: int) -> str:
@@ -201,7 +196,7 @@ def _open(path_at: int) -> Handler:
 def _numeric(text: str) -> int:
     word = text.strip(", ").split(",")[0].split(" ")[0]
     try:
-        return int(word, 0)
+        return int(word, 0) & _WORD
     except ValueError:
         return 0
 
@@ -284,7 +279,8 @@ def fcntl(call: Call) -> Syscall | None:
     return event(call, device, "fcntl", fields, fd) if device else None
 
 
-_MMAP = re.compile(rf"(NULL|0x[0-9a-f]+|0), (\d+|0x[0-9a-f]+), ([^,]+), ([^,]+), (-?\d+)({_PATH})?, (\w+)")
+_NUMBER = r"0x[0-9a-f]{1,16}|\d{1,18}"
+_MMAP = re.compile(rf"(NULL|{_NUMBER}), ({_NUMBER}), ([^,]+), ([^,]+), (-?\d{{1,10}})({_PATH})?, ({_NUMBER})")
 
 
 def mmap(call: Call) -> Syscall | None:
@@ -324,7 +320,7 @@ def munmap(call: Call) -> Syscall | None:
         return None
     words = call.args.split(", ")
     try:
-        start, length = int(words[0], 0), int(words[1], 0)
+        start, length = int(words[0], 0) & _WORD, int(words[1], 0) & _WORD
     except (ValueError, IndexError):
         return None
     device = memory.node(start, length)

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 LINE = re.compile(
-    r"(?:\[pid +(\d+)[^]]*\] +| *(\d+)(?:<[^>]*>)? +)?"  # -f on a terminal; in a file; with -Y the command
-    r" *(\d+:\d\d:\d\d(?:\.\d+)?|\d+\.\d+)? *"  # -t, -tt; -ttt, -r
-    r"(?:\(\+ +(\d+\.\d+)\) )?"  # -r beside -t
+    r"(?:\[pid +(\d{1,10})[^]]*\] +| *(\d{1,10})(?:<[^>]*>)? +)?"  # -f: on a terminal; in a file, maybe -Y
+    r" *(\d{1,3}:\d\d:\d\d(?:\.\d{1,9})?|\d{1,11}\.\d{1,9})? *"  # -t, -tt; -ttt, -r
+    r"(?:\(\+ +(\d{1,11}\.\d{1,9})\) )?"  # -r beside -t
     r"(?:\[ *\d+\] )?(?:\[[0-9a-f?]+\] )?"  # -n; -i
     r"(?:(\w+)\(|<\.\.\. (\w+) resumed> ?|(\+\+\+ |--- | ?> ))"
 )
@@ -21,8 +21,8 @@ PID1, PID2, TIME, SINCE, NAME, RESUMED, OTHER = range(1, 8)
 
 _PATH = r"<(?:[^<>]|<[^<>]*>|(?<=-)>)*>(?:\(deleted\))?"
 _RESULT = re.compile(
-    rf"(-?\d+|0x[0-9a-f]+|\?)({_PATH})?"
-    r"(?: ([A-Z]\w+)(?: \([^)]*\))?)?(?: \(.*\))?(?: <(\d+\.\d+)>)?$"
+    rf"(-?(?:0|[1-9]\d{{0,17}})|0x[0-9a-f]{{1,16}}|\?)({_PATH})?"
+    r"(?: ([A-Z]\w+)(?: \([^)]*\))?)?(?: \(.*\))?(?: <(\d{1,9}\.\d{1,9})>)?$"
 )
 
 
@@ -87,7 +87,7 @@ def unescape(text: str) -> str:
 def error_number(name: str) -> int:
     """The raw return of an error: -2 of "ENOENT", -512 of "ERESTARTSYS"; -1 where the name is unknown."""
     restart = {"ERESTARTSYS": 512, "ERESTARTNOINTR": 513, "ERESTARTNOHAND": 514, "ERESTART_RESTARTBLOCK": 516}
-    number: int = restart.get(name) or getattr(errno, name, 0)
+    number = restart.get(name) or int(getattr(errno, name, 0))
     return -number or -1
 
 

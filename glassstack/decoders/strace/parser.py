@@ -81,18 +81,23 @@ class Parser:
                 continue
             if absolute:
                 now = at(time, since)
-            if name != "ioctl":
-                if name is None:
-                    self._other(tid, resumed, mark, line[found.end() :], now)
-                else:
-                    self._call(tid, name, line[found.end() :], now, now)
+            text = line[found.end() :]
+            try:
+                if name != "ioctl":
+                    self._rare(tid, name, resumed, mark, text, now)
+                    continue
+                args, result = split(text)
+                if result is None or result[0] is None:
+                    self._call(tid, name, text, now, now)
+                    continue
+                notes.calls += 1
+                made = ioctl(
+                    tasks.get(tid) or self._task(tid, now), args, result[0], result[2], now, result[3]
+                )
+            except (ValueError, IndexError, OverflowError):
+                # It began as a line of strace's and then was none.
+                notes.strange += 1
                 continue
-            args, result = split(line[found.end() :])
-            if result is None or result[0] is None:
-                self._call(tid, name, line[found.end() :], now, now)
-                continue
-            notes.calls += 1
-            made = ioctl(tasks.get(tid) or self._task(tid, now), args, result[0], result[2], now, result[3])
             if made is not None:
                 notes.device_calls += 1
                 out.append(self._objects.see(made) if made.name[:13] == "RM_MAP_MEMORY" else made)
@@ -117,6 +122,7 @@ class Parser:
             out.append(Calls(max(call.since for call in waiting), _FILE, tuple(waiting)))
         self.notes.clock = self._clock.kind
         self.notes.numbers = self._ioctls.numbers
+        self.notes.unresolved = self._ioctls.unresolved
         return out
 
     # --- lines ------------------------------------------------------------
@@ -174,27 +180,28 @@ class Parser:
         if name in _BIRTHS:
             self._births[tid] = clone_flags(args)
 
-    def _other(self, tid: int, resumed: str | None, mark: str | None, text: str, now: int) -> None:
-        if resumed is not None:
-            pending = self._pending.pop(tid, None)
-            self._births.pop(tid, None)
-            if pending is not None and pending[0] == resumed:
-                if self._continues(text):
-                    self._pending[tid] = (resumed, pending[1] + self._continued(text), pending[2])
-                else:
-                    self._call(tid, resumed, pending[1] + text, now, pending[2])
-                    self.notes.calls -= 1
-            return
-        if mark == "+++ ":
+    def _rare(
+        self, tid: int, name: str | None, resumed: str | None, mark: str | None, text: str, now: int
+    ) -> None:
+        """Any line but an ioctl's: a call, the rest of one, or a mark of strace's."""
+        if name is not None:
+            self._call(tid, name, text, now, now)
+        elif resumed is not None:
+            self._resumed(tid, resumed, text, now)
+        elif mark == "+++ ":
             self._ended(tid, text, now)
 
-    @staticmethod
-    def _continues(text: str) -> bool:
-        return text.endswith("<unfinished ...>")
-
-    @staticmethod
-    def _continued(text: str) -> str:
-        return text.removesuffix("<unfinished ...>").rstrip()
+    def _resumed(self, tid: int, name: str, text: str, now: int) -> None:
+        pending = self._pending.pop(tid, None)
+        self._births.pop(tid, None)
+        if pending is None or pending[0] != name:
+            return
+        _, begun, since = pending
+        if text.endswith("<unfinished ...>"):
+            self._pending[tid] = (name, begun + text.removesuffix("<unfinished ...>").rstrip(), since)
+            return
+        self.notes.calls -= 1  # its first half was counted
+        self._call(tid, name, begun + text, now, since)
 
     # --- processes --------------------------------------------------------
 
