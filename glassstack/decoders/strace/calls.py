@@ -119,6 +119,19 @@ class Ioctls:
         if argument[:2] != "0x" and (cut := args.find(", {")) > 0:
             # strace took a structure of another driver's apart.
             head, argument = args[:cut], ""
+        return self.told(task, head, argument, ret, failed, ts, took)
+
+    def told(
+        self,
+        task: Task,
+        head: str,
+        argument: str,
+        ret: int,
+        failed: str | None,
+        ts: int,
+        took: int | None,
+    ) -> Syscall | None:
+        """The same, with the last argument apart from the rest."""
         fd, device, number, text = self._heads.get(head) or self._head(head)
         if device is None:
             device = task.files.nodes.get(fd)

@@ -6,18 +6,55 @@ system call.
 
 import errno
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+_KIND = r"(?:(\w+)\(|<\.\.\. (\w+) resumed> ?|(\+\+\+ |--- | ?> ))"
 LINE = re.compile(
     r"(?:\[pid +(\d{1,10})[^]]*\] +| *(\d{1,10})(?:<[^>]*>)? +)?"  # -f: on a terminal; in a file, maybe -Y
     r" *(\d{1,3}:\d\d:\d\d(?:\.\d{1,9})?|\d{1,11}\.\d{1,9})? *"  # -t, -tt; -ttt, -r
     r"(?:\(\+ +(\d{1,11}\.\d{1,9})\) )?"  # -r beside -t
-    r"(?:\[ *\d+\] )?(?:\[[0-9a-f?]+\] )?"  # -n; -i
-    r"(?:(\w+)\(|<\.\.\. (\w+) resumed> ?|(\+\+\+ |--- | ?> ))"
+    r"(?:\[ *\d+\] )?(?:\[[0-9a-f?]+\] )?" + _KIND  # -n; -i
 )
 """Groups: pid, pid, time, time since the last line, name of a call, name of a resumed one, another line."""
+DAY = 86_400_000_000_000
+EPOCH = 1_000_000_000
+"""A time with as many digits is one of the epoch, not one since the last line."""
+
 PID1, PID2, TIME, SINCE, NAME, RESUMED, OTHER = range(1, 8)
+
+
+class Style(NamedTuple):
+    """Two expressions for the lines of one log, quicker than LINE, which takes any.
+
+    ``line`` has LINE's groups. ``ioctl`` is a whole ioctl that returned 0:
+    pid, time, descriptor and request, argument, duration.
+    """
+
+    line: re.Pattern[str]
+    ioctl: re.Pattern[str]
+
+
+_NEVER = r"((?!))?"
+
+
+@cache
+def _style(pid: bool, time: bool) -> Style:
+    tid = r"(\d{1,10}) +" if pid else _NEVER
+    now = r"(\d{1,11}\.\d{1,9}) " if time else _NEVER
+    return Style(
+        re.compile(_NEVER + tid + now + _NEVER + _KIND),
+        re.compile(tid + now + r"ioctl\((.+), (0x[0-9a-f]{1,16})\) += 0(?: <(\d{1,9}\.\d{1,9})>)?$"),
+    )
+
+
+def style_of(found: re.Match[str]) -> Style | None:
+    """The style of a log of which this is a line of LINE; ``None`` where there is none for it."""
+    time = found[TIME]
+    if found[PID1] or found[SINCE] or (time and (":" in time or time.index(".") < len(str(EPOCH)))):
+        return None
+    return _style(bool(found[PID2]), bool(time))
+
 
 _PATH = r"<(?:[^<>]|<[^<>]*>|(?<=-)>)*>(?:\(deleted\))?"
 _RESULT = re.compile(
@@ -95,10 +132,6 @@ def nanoseconds(text: str) -> int:
     """Of "1700000000.123456", exactly."""
     whole, _, part = text.partition(".")
     return int(whole + part.ljust(9, "0")[:9])
-
-
-DAY = 86_400_000_000_000
-EPOCH = 1_000_000_000
 
 
 class Clock:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from glassstack.decoders.nvidia.objects import Objects
 from glassstack.decoders.strace import calls, grammar
+from glassstack.decoders.strace.grammar import nanoseconds
 from glassstack.decoders.strace.notes import Notes
 from glassstack.decoders.strace.tasks import Task, clone_flags
 from glassstack.model.entities import InFlight
@@ -21,14 +22,13 @@ _HANDLED = _DEVICE_CALLS | _BIRTHS | _EXECS
 _PENDING_MOST = 65_536
 _TASKS_MOST = 65_536
 _FILE = Source.FILE
-_BORING = frozenset({"mmap", "munmap", *calls.LOOKS})
 
 
 def _boring(name: str, line: str, task: Task | None) -> bool:
     """Whether a line of a frequent call surely concerns no device."""
     if name in calls.LOOKS:
         return "/dev/" not in line
-    if task is None or task.memory.ranges:
+    if name not in ("mmap", "munmap") or task is None or task.memory.ranges:
         return False
     return name == "munmap" or ", -1, 0) = 0x" in line
 
@@ -49,6 +49,7 @@ class Parser:
         self._clock = grammar.Clock()
         self._objects = Objects()
         self._ioctls = calls.Ioctls()
+        self._style: grammar.Style | None = None
         self._tasks: dict[int, Task] = {}
         self._pending: dict[int, tuple[str, str, int]] = {}
         """Unfinished calls by thread: name, arguments so far, time."""
@@ -59,50 +60,48 @@ class Parser:
     def feed(self, lines: Iterable[str], pid: int = 0) -> list[Event]:
         """The events of some lines. ``pid`` as in the constructor, for these lines."""
         own = pid or self._own
-        match, at, handled, split = grammar.LINE.match, self._clock.at, _HANDLED, grammar.split
-        notes, clock, tasks, ioctl, out = self.notes, self._clock, self._tasks, self._ioctls.event, self._out
-        absolute, now = clock.absolute, 0
+        notes, tasks, out = self.notes, self._tasks, self._out
+        at, told, see = self._clock.at, self._ioctls.told, self._objects.see
+        quick = self._style.ioctl.match if self._style else None
         for line in lines:
             notes.lines += 1
-            found = match(line)
+            # By far the most calls of a CUDA program are ioctls that return 0.
+            found = quick(line) if quick is not None and "ioctl(" in line else None
             if found is None:
-                notes.odd(line)
+                self._any_line(line, own)
                 continue
-            pid1, pid2, time, since, name, resumed, mark = found.groups()
-            if not absolute:
-                now = at(time, since)
-                absolute = clock.absolute
-            if name is not None and name not in handled:
-                notes.calls += 1
-                continue
-            tid = int(pid1 or pid2 or own)
-            if name in _BORING and _boring(name, line, tasks.get(tid)):
-                notes.calls += 1
-                continue
-            if absolute:
-                now = at(time, since)
-            text = line[found.end() :]
-            try:
-                if name != "ioctl":
-                    self._rare(tid, name, resumed, mark, text, now)
-                    continue
-                args, result = split(text)
-                if result is None or result[0] is None:
-                    self._call(tid, name, text, now, now)
-                    continue
-                notes.calls += 1
-                made = ioctl(
-                    tasks.get(tid) or self._task(tid, now), args, result[0], result[2], now, result[3]
-                )
-            except (ValueError, IndexError, OverflowError):
-                # It began as a line of strace's and then was none.
-                notes.strange += 1
-                continue
+            tid, time, head, argument, took = found.groups()
+            now = at(time, None)
+            task = tasks.get(int(tid or own)) or self._task(int(tid or own), now)
+            made = told(task, head, argument, 0, None, now, nanoseconds(took) if took else None)
+            notes.calls += 1
             if made is not None:
                 notes.device_calls += 1
-                out.append(self._objects.see(made) if made.name[:13] == "RM_MAP_MEMORY" else made)
+                out.append(see(made) if made.name[:13] == "RM_MAP_MEMORY" else made)
         out, self._out = self._out, []
         return out
+
+    def _any_line(self, line: str, own: int) -> None:
+        style, notes, clock = self._style, self.notes, self._clock
+        found = (style.line.match(line) if style else None) or grammar.LINE.match(line)
+        if found is None:
+            notes.odd(line)
+            return
+        pid1, pid2, time, since, name, resumed, mark = found.groups()
+        if style is None:
+            self._style = grammar.style_of(found)
+        # Where a time stands for itself, only the lines that matter need theirs.
+        now = 0 if clock.absolute else clock.at(time, since)
+        tid = int(pid1 or pid2 or own)
+        if name is not None and (name not in _HANDLED or _boring(name, line, self._tasks.get(tid))):
+            notes.calls += 1
+            return
+        try:
+            now = now or clock.at(time, since)
+            self._rare(tid, name, resumed, mark, line[found.end() :], now)
+        except (ValueError, IndexError, OverflowError):
+            # It began as a line of strace's and then was none.
+            notes.strange += 1
 
     def finish(self) -> list[Event]:
         """What is left at the end: calls that never returned."""
