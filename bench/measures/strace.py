@@ -71,7 +71,7 @@ def strace(runs: int) -> list[Result]:
     growth = took[-1][1] / small
     note = "both are the largest child of this bench: run it alone"
     return [
-        at_most("strace-log", "1 M lines of a strace log to a table", "s", seconds, SECONDS, f"{rate:,.0f}/s"),
+        at_most("strace-log", "1 M lines of a strace log", "s", seconds, SECONDS, f"{rate:,.0f}/s"),
         Result(
             "strace-memory", "memory at 1 M lines; peer: at 100 k", took[-1][1] / 1024, "MB", small / 1024,
             growth, f"≤ {GROWTH:g}×", growth <= GROWTH, note,

@@ -17,12 +17,14 @@ def run(args: argparse.Namespace, sinks: Callable[[str], list[Sink]]) -> int:
     """Reads the log through the outputs that were asked for; what it can't show is said on stderr."""
     if args.pid or args.command or args.cgroup or args.system:
         raise CommandError("--from reads a log: nothing is traced", "leave out COMMAND and -p", USAGE)
-    shown, _ = parse(args.expr)
+    shown = parse(args.expr)[0] if args.expr else None
     log = required_log(args.log)
     outputs = sinks(log.title)
     try:
         for batch in log.read():
-            wanted = [event for event in batch if not isinstance(event, Syscall) or shown(event)]
+            wanted = batch
+            if shown is not None:
+                wanted = [event for event in batch if not isinstance(event, Syscall) or shown(event)]
             for sink in outputs:
                 sink.write(wanted)
         for sink in outputs:

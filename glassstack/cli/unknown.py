@@ -58,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         for device, what, count in rows:
             print(json.dumps({"device": device, "unknown": what, "calls": count}))
-        return OK
-    if rows:
+    elif rows:
         cells = [(str(count), plain(device), plain(what)) for device, what, count in rows]
         print("\n".join(table(("calls", "node", "unknown"), cells, right=range(1))))
     print(

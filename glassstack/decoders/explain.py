@@ -16,14 +16,15 @@ class Explanation(NamedTuple):
 
 
 _NODE = {
-    "/dev/fakegpuctl": "/dev/nvidiactl",
-    "/dev/fakegpu-uvm": "/dev/nvidia-uvm",
+    "/dev/fakegpuctl": "/dev/nvidiactl: the driver makes a client file; RM_ALLOC of NV01_ROOT_CLIENT comes next",
+    "/dev/fakegpu-uvm": "/dev/nvidia-uvm; UVM_INITIALIZE comes next",
 }
+_GPU_NODE = "/dev/nvidia0: the adapter is brought up if need be; NV_ESC_REGISTER_FD ties it to nvidiactl"
 
 _CALLS: dict[str, tuple[str, str]] = {
     "open": (
         "Opens the node: the driver makes a context that this open file owns.",
-        "open(2) of {node}: the driver makes a client file; RM_ALLOC of NV01_ROOT_CLIENT comes next",
+        "open(2) of {node}",
     ),
     "mmap": (
         "Maps device memory: from now on loads and stores reach it without a syscall.",
@@ -78,7 +79,7 @@ def explain(call: Syscall) -> Explanation:
     if known is None:
         return Explanation(_failed(f"The syscall {call.syscall}.", call, {}), "")
     ours = family(call.device) == "fakegpu"
-    counterpart = known[1].format(node=_NODE.get(call.device, "/dev/nvidia0")) if ours else ""
+    counterpart = known[1].format(node=_NODE.get(call.device, _GPU_NODE)) if ours else ""
     return Explanation(_failed(known[0], call, _ERRORS.get(kind, {})), counterpart)
 
 
