@@ -16,7 +16,7 @@ class Explanation(NamedTuple):
 
 
 _NODE = {
-    "/dev/fakegpuctl": "/dev/nvidiactl: the driver makes a client file; RM_ALLOC of NV01_ROOT_CLIENT comes next",
+    "/dev/fakegpuctl": "/dev/nvidiactl: the driver makes a file; RM_ALLOC of NV01_ROOT_CLIENT comes next",
     "/dev/fakegpu-uvm": "/dev/nvidia-uvm; UVM_INITIALIZE comes next",
 }
 _GPU_NODE = "/dev/nvidia0: the adapter is brought up if need be; NV_ESC_REGISTER_FD ties it to nvidiactl"

@@ -83,9 +83,12 @@ def _status(fields: Fields, layout: Layout, after: bytes) -> None:
 def _params(fields: Fields, before: bytes, payload: bytes, driver: Version) -> None:
     rows = params_of(_u32(before, 12)[0]) if len(before) >= 16 else ()
     layout = choose(rows, None, driver) if rows else None
-    if layout is not None and payload:
+    if layout is None:
+        return
+    if payload:
         layout.into(fields, payload, b"")
-        fields.pop("argument", None)
+    elif fields.get("params"):
+        fields["parameters"] = "missing: could not be read"
 
 
 def _unknown(fields: Fields, number: int, before: bytes) -> None:
