@@ -121,13 +121,18 @@ class StraceLog:
 
     def read(self) -> Iterator[list[Event]]:
         """Batches, from first to last."""
-        yield [Capabilities(0, Source.FILE, ALWAYS)]
+        now: int | None = None
         for batch in self._batches():
+            if batch and now is None:
+                # At the time of the first event: a run begins there, not at the epoch.
+                yield [Capabilities(batch[0].ts, Source.FILE, ALWAYS)]
             for at in range(0, len(batch), _BATCH):
                 yield batch[at : at + _BATCH]
+            now = batch[-1].ts if batch else now
         last = self._parser.finish()
         if self.notes.strange:
-            last.append(Dropped(0, Source.FILE, "lines that are none of strace's", self.notes.strange))
+            strange = self.notes.strange
+            last.append(Dropped(now or 0, Source.FILE, "lines that are none of strace's", strange))
         if last:
             yield last
 

@@ -96,7 +96,7 @@ def split(text: str) -> tuple[str, Result | None]:
     return args[:-1], result_of(text[at + 3 :])
 
 
-UNFINISHED = re.compile(r" ?<(?:unfinished \.\.\.|pid changed to .*)>$")
+UNFINISHED = re.compile(r" ?<(?:unfinished \.\.\.|pid changed to [^>]{1,40})>$")
 ENDED = re.compile(r"(?:exited with (\d+)|killed by (\w+)).*")
 
 _PATH_IN = re.compile(r"<((?:/|anon_inode:|\w+:)[^<>]*)")

@@ -21,6 +21,7 @@ _DEVICE_CALLS = frozenset(calls.HANDLERS) | {"ioctl"}
 _HANDLED = _DEVICE_CALLS | _BIRTHS | _EXECS
 _PENDING_MOST = 65_536
 _TASKS_MOST = 65_536
+_LINE_MOST = 32_768
 _FILE = Source.FILE
 
 
@@ -83,6 +84,8 @@ class Parser:
 
     def _any_line(self, line: str, own: int) -> None:
         style, notes, clock = self._style, self.notes, self._clock
+        if len(line) > _LINE_MOST:
+            line = line[:_LINE_MOST]  # a long write, whose name is at its beginning
         found = (style.line.match(line) if style else None) or grammar.LINE.match(line)
         if found is None:
             notes.odd(line)
@@ -210,7 +213,7 @@ class Parser:
         if known is not None:
             return known
         if len(self._tasks) >= _TASKS_MOST:
-            self._tasks = {tid: task for tid, task in self._tasks.items() if task.alive}
+            self._tasks = dict(list(self._tasks.items())[_TASKS_MOST // 2 :])
         # A child may be there before its parent's clone returns: with one such parent it is its.
         parents = [parent for parent in self._births if parent != tid]
         if len(parents) == 1 and parents[0] in self._tasks:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 CLONE_VM, CLONE_FILES, CLONE_THREAD = 0x100, 0x400, 0x10000
 _FLAGS = {"CLONE_VM": CLONE_VM, "CLONE_FILES": CLONE_FILES, "CLONE_THREAD": CLONE_THREAD}
-_RANGES = 4096
+_RANGES, _DESCRIPTORS = 4096, 65_536
 
 
 @dataclass
@@ -20,6 +20,9 @@ class Files:
 
     def put(self, fd: int, node: str, cloexec: bool = False) -> None:
         """A descriptor was made."""
+        if len(self.nodes) >= _DESCRIPTORS:
+            self.nodes.clear()
+            self.cloexec.clear()
         self.nodes[fd] = node
         self.cloexec.discard(fd)
         if cloexec:
