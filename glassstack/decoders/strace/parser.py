@@ -239,7 +239,7 @@ class Parser:
             return
         known = self._tasks.get(ret)
         flags = clone_flags(args)
-        if known is None or not known.alive:
+        if known is None:
             self._born(task, ret, flags, now)
         elif known.pid == ret and known.files is not task.files and not known.files.nodes:
             # It ran before anybody could tell whose child it is.
@@ -253,7 +253,6 @@ class Parser:
         self._births.pop(tid, None)
         if found is None or task is None:
             return
-        task.alive = False
         status = int(found[1]) if found[1] else None
         self._out.append(Process(now, _FILE, task.pid, tid, "exit", status=status, signal=found[2] or None))
         del self._tasks[tid]

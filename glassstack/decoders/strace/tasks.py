@@ -84,7 +84,6 @@ class Task:
     pid: int
     files: Files = field(default_factory=Files)
     memory: Memory = field(default_factory=Memory)
-    alive: bool = True
 
     def child(self, tid: int, flags: int) -> "Task":
         """What clone(2) with these flags makes."""
