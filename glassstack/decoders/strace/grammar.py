@@ -56,9 +56,10 @@ def style_of(found: re.Match[str]) -> Style | None:
     return _style(bool(found[PID2]), bool(time))
 
 
-_PATH = r"<(?:[^<>]|<[^<>]*>|(?<=-)>)*>(?:\(deleted\))?"
+PATH = r"<(?:[^<>]|<[^<>]*>|(?<=-)>)*>(?:\(deleted\))?"
+"""What -y and -yy write behind a descriptor."""
 _RESULT = re.compile(
-    rf"(-?(?:0|[1-9]\d{{0,17}})|0x[0-9a-f]{{1,16}}|\?)({_PATH})?"
+    rf"(-?(?:0|[1-9]\d{{0,17}})|0x[0-9a-f]{{1,16}}|\?)({PATH})?"
     r"(?: ([A-Z]\w+)(?: \([^)]*\))?)?(?: \(.*\))?(?: <(\d{1,9}\.\d{1,9})>)?$"
 )
 

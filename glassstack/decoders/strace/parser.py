@@ -7,20 +7,19 @@ call means is in calls.py.
 from collections.abc import Iterable
 
 from glassstack.decoders.nvidia.objects import Objects
-from glassstack.decoders.strace import calls, grammar
+from glassstack.decoders.strace import call, calls, grammar
 from glassstack.decoders.strace.grammar import nanoseconds
+from glassstack.decoders.strace.ioctls import Ioctls
 from glassstack.decoders.strace.notes import Notes
-from glassstack.decoders.strace.tasks import Task, clone_flags
+from glassstack.decoders.strace.processes import BIRTHS, EXECS, Processes
+from glassstack.decoders.strace.tasks import Task
 from glassstack.model.entities import InFlight
-from glassstack.model.events import Calls, Event, Process, Syscall
+from glassstack.model.events import Calls, Event, Syscall
 from glassstack.model.values import Source
 
-_BIRTHS = frozenset({"clone", "clone3", "fork", "vfork"})
-_EXECS = frozenset({"execve", "execveat"})
 _DEVICE_CALLS = frozenset(calls.HANDLERS) | {"ioctl"}
-_HANDLED = _DEVICE_CALLS | _BIRTHS | _EXECS
+_HANDLED = _DEVICE_CALLS | BIRTHS | EXECS
 _PENDING_MOST = 65_536
-_TASKS_MOST = 65_536
 _LINE_MOST = 32_768
 _FILE = Source.FILE
 
@@ -49,19 +48,17 @@ class Parser:
         self._own = pid
         self._clock = grammar.Clock()
         self._objects = Objects()
-        self._ioctls = calls.Ioctls()
+        self._ioctls = Ioctls()
         self._style: grammar.Style | None = None
-        self._tasks: dict[int, Task] = {}
+        self._out: list[Event] = []
+        self._processes = Processes(self._out)
         self._pending: dict[int, tuple[str, str, int]] = {}
         """Unfinished calls by thread: name, arguments so far, time."""
-        self._births: dict[int, int] = {}
-        """Threads with an unfinished clone, and its flags."""
-        self._out: list[Event] = []
 
     def feed(self, lines: Iterable[str], pid: int = 0) -> list[Event]:
         """The events of some lines. ``pid`` as in the constructor, for these lines."""
         own = pid or self._own
-        notes, tasks, out = self.notes, self._tasks, self._out
+        notes, tasks, task_of, out = self.notes, self._processes.tasks, self._processes.task, self._out
         at, told, see = self._clock.at, self._ioctls.told, self._objects.see
         quick = self._style.ioctl.match if self._style else None
         for line in lines:
@@ -73,14 +70,19 @@ class Parser:
                 continue
             tid, time, head, argument, took = found.groups()
             now = at(time, None)
-            task = tasks.get(int(tid or own)) or self._task(int(tid or own), now)
+            task = tasks.get(int(tid or own)) or task_of(int(tid or own), now)
             made = told(task, head, argument, 0, None, now, nanoseconds(took) if took else None)
             notes.calls += 1
             if made is not None:
                 notes.device_calls += 1
                 out.append(see(made) if made.name[:13] == "RM_MAP_MEMORY" else made)
-        out, self._out = self._out, []
-        return out
+        return self._taken()
+
+    def _taken(self) -> list[Event]:
+        """What was found since the last time."""
+        taken = self._out.copy()
+        self._out.clear()
+        return taken
 
     def _any_line(self, line: str, own: int) -> None:
         style, notes, clock = self._style, self.notes, self._clock
@@ -96,7 +98,7 @@ class Parser:
         # Where a time stands for itself, only the lines that matter need theirs.
         now = 0 if clock.absolute else clock.at(time, since)
         tid = int(pid1 or pid2 or own)
-        if name is not None and (name not in _HANDLED or _boring(name, line, self._tasks.get(tid))):
+        if name is not None and (name not in _HANDLED or _boring(name, line, self._processes.tasks.get(tid))):
             notes.calls += 1
             return
         try:
@@ -110,7 +112,7 @@ class Parser:
         """What is left at the end: calls that never returned."""
         waiting = []
         for tid, (name, args, since) in self._pending.items():
-            task = self._task(tid, since)
+            task = self._processes.task(tid, since)
             made = (
                 self._make(task, name, args, -1, None, None, since, None) if name in _DEVICE_CALLS else None
             )
@@ -119,7 +121,7 @@ class Parser:
                     InFlight(made.pid, tid, since, made.syscall, made.device, made.name, made.fields)
                 )
         self._pending.clear()
-        out, self._out = self._out, []
+        out = self._taken()
         if waiting:
             out.append(Calls(max(call.since for call in waiting), _FILE, tuple(waiting)))
         self.notes.clock = self._clock.kind
@@ -141,14 +143,16 @@ class Parser:
             return  # the thread ended in it
         if took is None and now > began:
             took = now - began
-        task = self._tasks.get(tid) or self._task(tid, began)
+        task = self._processes.task(tid, began)
         if name in _DEVICE_CALLS:
             made = self._make(task, name, args, ret, path, failed, began, took)
             if made is not None:
                 self.notes.device_calls += 1
                 self._out.append(made)
-        elif failed is None:
-            self._life(task, name, args, ret, began)
+        elif failed is None and name in EXECS:
+            self._processes.executed(task, args, began)
+        elif ret > 0:
+            self._processes.forked(task, args, ret, began)
 
     def _make(
         self,
@@ -164,8 +168,8 @@ class Parser:
         if name == "ioctl":
             made = self._ioctls.event(task, args, ret, failed, ts, took)
         else:
-            call = calls.Call(task, name, args, ret, calls.node(path) if path else None, failed, ts, took)
-            made = calls.HANDLERS[name](call)
+            what = call.node(path) if path else None
+            made = calls.HANDLERS[name](call.Call(task, name, args, ret, what, failed, ts, took))
             if name in ("openat", "open"):
                 self.notes.opened(args, path)
         return None if made is None else self._objects.see(made)
@@ -179,8 +183,8 @@ class Parser:
             self._pending.clear()
         args = text[: cut.start()]
         self._pending[tid] = (name, args, now)
-        if name in _BIRTHS:
-            self._births[tid] = clone_flags(args)
+        if name in BIRTHS:
+            self._processes.begins(tid, args)
 
     def _rare(
         self, tid: int, name: str | None, resumed: str | None, mark: str | None, text: str, now: int
@@ -191,11 +195,12 @@ class Parser:
         elif resumed is not None:
             self._resumed(tid, resumed, text, now)
         elif mark == "+++ ":
-            self._ended(tid, text, now)
+            self._pending.pop(tid, None)
+            self._processes.ended(tid, text, now)
 
     def _resumed(self, tid: int, name: str, text: str, now: int) -> None:
         pending = self._pending.pop(tid, None)
-        self._births.pop(tid, None)
+        self._processes.returned(tid)
         if pending is None or pending[0] != name:
             return
         _, begun, since = pending
@@ -204,67 +209,6 @@ class Parser:
             return
         self.notes.calls -= 1  # its first half was counted
         self._call(tid, name, begun + text, now, since)
-
-    # --- processes --------------------------------------------------------
-
-    def _task(self, tid: int, now: int) -> Task:
-        """The thread of that id, entered where it is new."""
-        known = self._tasks.get(tid)
-        if known is not None:
-            return known
-        if len(self._tasks) >= _TASKS_MOST:
-            self._tasks = dict(list(self._tasks.items())[_TASKS_MOST // 2 :])
-        # A child may be there before its parent's clone returns: with one such parent it is its.
-        parents = [parent for parent in self._births if parent != tid]
-        if len(parents) == 1 and parents[0] in self._tasks:
-            return self._born(self._tasks[parents[0]], tid, self._births[parents[0]], now)
-        task = self._tasks[tid] = Task(tid, tid)
-        self._out.append(Process(now, _FILE, tid, tid, "start"))
-        return task
-
-    def _born(self, parent: Task, tid: int, flags: int, now: int) -> Task:
-        task = self._tasks[tid] = parent.child(tid, flags)
-        what = "fork" if task.pid == tid else "thread"
-        self._out.append(Process(now, _FILE, task.pid, tid, what, parent.pid if what == "fork" else 0))
-        return task
-
-    def _life(self, task: Task, name: str, args: str, ret: int, now: int) -> None:
-        if name in _EXECS:
-            if ret == 0:
-                task.executed()
-                command = _command(args)
-                self._out.append(Process(now, _FILE, task.pid, task.tid, "exec", command=command))
-            return
-        if ret <= 0:
-            return
-        known = self._tasks.get(ret)
-        flags = clone_flags(args)
-        if known is None:
-            self._born(task, ret, flags, now)
-        elif known.pid == ret and known.files is not task.files and not known.files.nodes:
-            # It ran before anybody could tell whose child it is.
-            child = task.child(ret, flags)
-            known.pid, known.files, known.memory = child.pid, child.files, child.memory
-
-    def _ended(self, tid: int, text: str, now: int) -> None:
-        found = grammar.ENDED.match(text)
-        task = self._tasks.get(tid)
-        self._pending.pop(tid, None)
-        self._births.pop(tid, None)
-        if found is None or task is None:
-            return
-        status = int(found[1]) if found[1] else None
-        self._out.append(Process(now, _FILE, task.pid, tid, "exit", status=status, signal=found[2] or None))
-        del self._tasks[tid]
-
-
-def _command(args: str) -> str:
-    """The command line of an execve, as far as strace printed it."""
-    opening, closing = args.find("["), args.rfind("]")
-    if opening < 0 or closing < opening:
-        found = calls.STRING.search(args)
-        return grammar.unescape(found[1]) if found else ""
-    return " ".join(grammar.unescape(word) for word in calls.STRING.findall(args[opening:closing]))
 
 
 def convert(parser: Parser, lines: Iterable[str]) -> list[Event]:

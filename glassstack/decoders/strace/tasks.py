@@ -28,6 +28,11 @@ class Files:
         if cloexec:
             self.cloexec.add(fd)
 
+    def seen(self, fd: int, node: str) -> None:
+        """A line told what a descriptor is."""
+        if fd in self.nodes or len(self.nodes) < _DESCRIPTORS:
+            self.nodes[fd] = node
+
     def drop(self, fd: int) -> None:
         """A descriptor went away, or nobody knows any more what it is."""
         self.nodes.pop(fd, None)
