@@ -7,8 +7,10 @@ exit code). It is imported only when its command is asked for.
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("glassstack.cli.run", "run a program and watch its GPU stack in the TUI"),
     "attach": ("glassstack.cli.attach", "watch a running process in the TUI"),
-    "open": ("glassstack.cli.open", "look at a recording in the TUI"),
+    "open": ("glassstack.cli.open", "look at a recording or a strace log in the TUI"),
     "trace": ("glassstack.cli.trace", "trace device calls as text or NDJSON, like strace"),
+    "compare": ("glassstack.cli.compare", "two runs lined up by phase"),
+    "unknown": ("glassstack.cli.unknown", "what the decoders have no name for, counted"),
     "top": ("glassstack.cli.top", "processes of the whole machine by device ioctls, launches and fence lag"),
     "maps": ("glassstack.cli.maps", "device and GPU library mappings of a process"),
     "fences": ("glassstack.cli.fences", "doorbells, rings and fences of a process"),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from glassstack.cli import trace_log
 from glassstack.cli.errors import FAILED, LAUNCH_FAILED, OK, USAGE, CommandError
 from glassstack.cli.launching import add_launch_arguments, command_of, launch_on
 from glassstack.cli.repeat import pid_of
@@ -42,6 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="names (ioctl,mmap or ALLOC,SUBMIT), !names, errno (failures only), "
         "trace=names (on any file, as strace does)",
     )
+    parser.add_argument(
+        "--from",
+        dest="log",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="read a strace log instead (- is stdin; a folder or several files of -ff)",
+    )
     parser.add_argument("-c", "--summary", action="store_true", help="a table of counts and durations")
     parser.add_argument(
         "-o",
@@ -53,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="NDJSON on stdout, or in the FILE of -o")
     parser.add_argument("--plain", action="store_true", help="no colours on a terminal")
+    parser.add_argument("--explain", action="store_true", help="in plain words, at the first call of a kind")
     parser.add_argument("--all-ioctls", action="store_true", help="every ioctl, and calls on all of /dev")
     add_source_argument(parser)
     parser.add_argument("--cgroup", metavar="DIR", help="all processes of a cgroup v2, with eBPF")
@@ -76,10 +87,13 @@ def _sinks(args: argparse.Namespace, title: str) -> list[Sink]:
     file = None if recording or args.output is None else open_text(args.output)
     if args.json:
         sinks.append(JsonSink((None if args.summary else file) or sys.stdout.buffer))
+    # A log has no program whose stdout is its own.
+    out = file or (sys.stdout.buffer if args.log else sys.stderr.buffer)
     if args.summary:
-        sinks.append(CountSink(file or sys.stderr.buffer))
+        sinks.append(CountSink(out))
     elif not (args.json or recording):
-        sinks.append(TextSink(file or sys.stderr.buffer, args.follow, args.plain))
+        explain = args.explain or bool(args.log)
+        sinks.append(TextSink(out, args.follow or bool(args.log), args.plain, explain))
     return sinks
 
 
@@ -215,6 +229,8 @@ def _outcome(run: _Run, code: int, launched: bool) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Traces; returns the program's exit status, or dies of its signal."""
+    if args.log:
+        return trace_log.run(args, lambda title: _sinks(args, title))
     command = command_of(args.command)
     wide = bool(args.cgroup or args.system)
     if not command and not args.pid and not wide:

@@ -4,16 +4,19 @@ from collections.abc import Callable, Sequence
 
 from glassstack.cli.errors import USAGE, CommandError
 from glassstack.decoders.fakegpu import BY_NAME
+from glassstack.decoders.nvidia import frontend, uvm
 from glassstack.decoders.syscalls import NUMBERS
 from glassstack.model.events import Syscall
 
 Filter = Callable[[Syscall], bool]
 
 _SYSCALLS = frozenset(name for calls in NUMBERS.values() for name in calls)
+_NVIDIA = frozenset((*frontend.NAMES.values(), *uvm.NAMES.values()))
 
 
 def _known(word: str) -> bool:
-    return word.lower() in _SYSCALLS or word.upper() in BY_NAME or _number(word) is not None
+    upper = word.upper().removeprefix("NV_ESC_")
+    return word.lower() in _SYSCALLS or upper in BY_NAME or upper in _NVIDIA or _number(word) is not None
 
 
 def _number(word: str) -> int | None:
@@ -30,10 +33,10 @@ def _names(text: str) -> Filter:
         if not _known(word):
             raise CommandError(
                 f"-e: no call is named {word!r}",
-                f"syscalls such as ioctl, mmap, close; ioctls {', '.join(BY_NAME)}, or 0x…",
+                f"syscalls such as ioctl, mmap, close; ioctls {', '.join(BY_NAME)}, RM_ALLOC, UVM_…, or 0x…",
                 USAGE,
             )
-    names = frozenset(word.lower() for word in words)
+    names = frozenset(word.lower().removeprefix("nv_esc_") for word in words)
     numbers = frozenset(number for word in words if (number := _number(word)) is not None)
     return lambda call: call.syscall in names or call.name.lower() in names or call.raw in numbers
 
@@ -41,7 +44,7 @@ def _names(text: str) -> Filter:
 def _one(expression: str) -> tuple[Filter | None, bool]:
     """The filter of one -e, and whether it asks for calls on any file."""
     if expression == "errno":
-        return (lambda call: call.errno is not None), False
+        return (lambda call: call.failure is not None), False
     strace, _, text = expression.partition("=")
     any_file = strace == "trace" and bool(text)
     text = text if any_file else expression

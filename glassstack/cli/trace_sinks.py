@@ -11,8 +11,13 @@ import msgspec
 from glassstack.cli.errors import USAGE, CommandError
 from glassstack.cli.trace_counts import Counts
 from glassstack.cli.trace_format import line
+from glassstack.decoders.explain import explain
+from glassstack.format.text import plain
 from glassstack.model.events import SCHEMA_VERSION, Dropped, Event, Launches, Syscall, Tallies
+from glassstack.model.values import Scalar
 from glassstack.store.recording import RecordingError, Writer
+
+_KINDS = 10_000
 
 
 class Sink(Protocol):
@@ -31,14 +36,45 @@ class Sink(Protocol):
         ...
 
 
+class Explainer:
+    """Says in plain words what a call does, before the first call of each kind."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, str, Scalar, str | None]] = set()
+        self._told: set[str] = set()
+
+    def _words(self, call: Syscall) -> list[str]:
+        text = explain(call).text
+        if text in self._told:
+            return []
+        self._told.add(text)
+        return [f"# {plain(text)}"]
+
+    def among(self, batch: Iterable[Event], prefix: bool, color: bool) -> list[str]:
+        """The lines of a batch with those that explain."""
+        lines = []
+        for event in batch:
+            text = line(event, prefix, color)
+            if text is None:
+                continue
+            if isinstance(event, Syscall):
+                key = (event.name, event.device, event.fields.get("class"), event.errno)
+                if key not in self._seen and len(self._seen) < _KINDS:
+                    self._seen.add(key)
+                    lines += self._words(event)
+            lines.append(text)
+        return lines
+
+
 class TextSink:
     """Lines in the manner of strace."""
 
-    def __init__(self, stream: BinaryIO, prefix: bool, plain: bool) -> None:
+    def __init__(self, stream: BinaryIO, prefix: bool, no_color: bool, explain: bool = False) -> None:
         self._stream = stream
         self._prefix = prefix
+        self._explain = Explainer() if explain else None
         self._color = (
-            not plain
+            not no_color
             and stream.isatty()
             and not os.environ.get("NO_COLOR")
             and os.environ.get("TERM", "dumb") != "dumb"
@@ -46,7 +82,11 @@ class TextSink:
 
     def write(self, batch: Iterable[Event]) -> None:
         """Writes the batch's lines at once."""
-        lines = [text for event in batch if (text := line(event, self._prefix, self._color)) is not None]
+        if self._explain is not None:
+            lines = self._explain.among(batch, self._prefix, self._color)
+        else:
+            told = (line(event, self._prefix, self._color) for event in batch)
+            lines = [text for text in told if text is not None]
         if lines:
             self._stream.write("".join(f"{text}\n" for text in lines).encode("utf-8", "replace"))
             self._stream.flush()

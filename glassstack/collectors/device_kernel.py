@@ -31,6 +31,11 @@ def version_of(text: str) -> str:
     return found[1] if found else ""
 
 
+def nvidia_version(proc: Path = Path("/proc")) -> str:
+    """The version of NVIDIA's driver in this kernel, "" where there is none."""
+    return version_of(_read(proc / "driver/nvidia/version"))
+
+
 def _read(path: Path) -> str:
     try:
         return path.read_text(errors="replace")

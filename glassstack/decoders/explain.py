@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from glassstack.decoders import fakegpu
+from glassstack.decoders.nvidia import words
 from glassstack.decoders.registry import family
 from glassstack.model.events import Syscall
 
@@ -15,14 +16,15 @@ class Explanation(NamedTuple):
 
 
 _NODE = {
-    "/dev/fakegpuctl": "/dev/nvidiactl",
-    "/dev/fakegpu-uvm": "/dev/nvidia-uvm",
+    "/dev/fakegpuctl": "/dev/nvidiactl: the driver makes a file; RM_ALLOC of NV01_ROOT_CLIENT comes next",
+    "/dev/fakegpu-uvm": "/dev/nvidia-uvm; UVM_INITIALIZE comes next",
 }
+_GPU_NODE = "/dev/nvidia0: the adapter is brought up if need be; NV_ESC_REGISTER_FD ties it to nvidiactl"
 
 _CALLS: dict[str, tuple[str, str]] = {
     "open": (
         "Opens the node: the driver makes a context that this open file owns.",
-        "open(2) of {node}: the driver makes a client file; RM_ALLOC of NV01_ROOT_CLIENT comes next",
+        "open(2) of {node}",
     ),
     "mmap": (
         "Maps device memory: from now on loads and stores reach it without a syscall.",
@@ -55,10 +57,16 @@ _ERRORS = {
         "EMFILE": "the process has no descriptor left",
     },
     "mmap": {
-        "EINVAL": "the offset is no multiple of a page, or names nothing",
+        "EINVAL": "the offset is no multiple of a page, or names nothing that was prepared",
         "EACCES": "the descriptor's mode does not allow it",
         "ENOMEM": "no room for the mapping",
     },
+}
+
+_NVIDIA_ERRORS = {
+    "EINVAL": "no such ioctl of this size, or the GPU is lost",
+    "EFAULT": "a pointer is not the program's memory",
+    "EIO": "the node has no device behind it",
 }
 
 
@@ -71,7 +79,7 @@ def explain(call: Syscall) -> Explanation:
     if known is None:
         return Explanation(_failed(f"The syscall {call.syscall}.", call, {}), "")
     ours = family(call.device) == "fakegpu"
-    counterpart = known[1].format(node=_NODE.get(call.device, "/dev/nvidia0")) if ours else ""
+    counterpart = known[1].format(node=_NODE.get(call.device, _GPU_NODE)) if ours else ""
     return Explanation(_failed(known[0], call, _ERRORS.get(kind, {})), counterpart)
 
 
@@ -81,7 +89,12 @@ def _ioctl(call: Syscall) -> Explanation:
         return Explanation(
             _failed(known.text, call, {**fakegpu.COMMON_ERRORS, **known.errors}), known.counterpart
         )
-    if call.name.endswith("?"):
+    nvidia = words.explain(call) if family(call.device).startswith("nvidia") else ""
+    if nvidia:
+        return Explanation(_failed(nvidia, call, _NVIDIA_ERRORS), "")
+    if not call.device and call.name.endswith("?"):
+        text = f"By its number {call.name[:-1]} on an NVIDIA node, which is not sure. {words.explain(call)}"
+    elif call.name.endswith("?"):
         text = f"A {call.name[:-1]} of another size or direction than this driver's header has."
     else:
         text = "An ioctl that no decoder here knows; the fields show its number taken apart."

@@ -259,6 +259,20 @@ BY_NAME = {call.name: call for call in IOCTLS}
 _BY_NR = {call.nr: call for call in IOCTLS}
 
 
+def is_ours(request: int) -> bool:
+    """Whether a number is of this driver's type, known or not."""
+    return (request >> 8) & 0xFF == uapi.IOC_TYPE
+
+
+def name_of(request: int) -> str:
+    """The name of a number; marked with "?" where the header has another size or direction."""
+    decoder = _DECODERS.get(request)
+    if decoder is not None:
+        return decoder.name
+    call = _BY_NR.get(request & 0xFF) if is_ours(request) else None
+    return f"{call.name}?" if call else ioc.label(request)
+
+
 def decode_ioctl(
     device: str, request: int, before: bytes, after: bytes, payload: bytes = b"", ret: int = 0
 ) -> Decoded:

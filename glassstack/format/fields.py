@@ -8,9 +8,18 @@ from glassstack.model.values import Scalar
 
 _BYTES = frozenset({"size", "length", "len", "bytes", "quota", "vram_total", "vram_used", "ring_size"})
 _HEX = frozenset(
-    {"offset", "packets", "addr", "address", "arg", "request", "cmd", "src_offset", "dst_offset"}
+    {
+        *("offset", "packets", "addr", "address", "arg", "request", "cmd", "src_offset", "dst_offset"),
+        *("params", "pRights", "pMemory", "pLinear", "dmaOffset", "gpFifoOffset", "base", "gpu_id", "reg"),
+        *("attr", "owner", "memoryFlags", "channelFlags"),
+    }
 )
 _NS = frozenset({"ns", "dur_ns", "timeout_ns", "delay_ns"})
+
+
+def _is_handle(name: str) -> bool:
+    """hClient, hObject …: NVIDIA's handles, which nobody reads in decimal."""
+    return name[:1] == "h" and name[1:2].isupper()
 
 
 def value(name: str, scalar: Scalar) -> str:
@@ -22,7 +31,7 @@ def value(name: str, scalar: Scalar) -> str:
     if isinstance(scalar, int):
         if name in _BYTES:
             return units.size(scalar).replace(" ", "")
-        if name in _HEX:
+        if name in _HEX or (name == "flags" and scalar > 9) or _is_handle(name):
             return units.address(scalar)
         if name in _NS:
             return units.duration(scalar).replace(" ", "")

@@ -65,6 +65,16 @@ class Syscall(_Event, frozen=True, tag="syscall", gc=False):
         """When it returned."""
         return self.ts + (self.dur_ns or 0)
 
+    @property
+    def failure(self) -> str | None:
+        """What it failed with: the errno, or the status in its answer where ioctl(2) says 0 all the same."""
+        if self.errno is not None:
+            return self.errno
+        status = self.fields.get("nv_status")
+        if status is None or status == "OK" or str(status).startswith(("WARN_", "missing")):
+            return None
+        return str(status)
+
 
 class Process(_Event, frozen=True, tag="process", gc=False):
     """Birth, exec, end or (de)attachment of a process or thread.

@@ -7,7 +7,7 @@ from checkpoints, so that a position shows exactly what live showed there.
 import json
 import os
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
@@ -98,6 +98,32 @@ def _open(path: Path) -> tuple[BinaryIO, str]:
             f"{path} has schema {schema}, this glassstack reads up to {SCHEMA_VERSION}; update it"
         )
     return file, title
+
+
+def events(path: Path, batch: int = 5000) -> Iterator[list[Event]]:
+    """The events of a recording, or of NDJSON that `trace --json` wrote; what is no event is left out.
+
+    Raises:
+        RecordingError: no such file, or nothing in it is an event.
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise RecordingError(f"can't read {path}: {error.strerror}") from error
+    found, some = 0, []
+    with file:
+        for line in file:
+            try:
+                some.append(decode_line(line))
+            except msgspec.DecodeError:
+                continue
+            if len(some) >= batch:
+                found += len(some)
+                yield some
+                some = []
+    if not some and not found:
+        raise RecordingError(f"{path} holds no event; `glassstack trace -o FILE{SUFFIX}` makes a recording")
+    yield some
 
 
 class Player:

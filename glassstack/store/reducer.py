@@ -25,7 +25,7 @@ def _syscall(state: State, call: ev.Syscall) -> None:
     state.counts[name] = state.counts.get(name, 0) + 1
     if call.syscall == "ioctl":
         state.ioctls.add(call.end)
-    if call.errno is not None:
+    if call.failure is not None:
         state.failures[name] = state.failures.get(name, 0) + 1
         state.errors.add(call.end)
 

@@ -107,7 +107,7 @@ def _function_rates(s: Snapshot, library: str) -> tuple[tuple[tuple[str, float],
 def _last_failure(s: Snapshot) -> Syscall | None:
     for number in range(s.calls_end - 1, max(s.calls.first, s.calls_end - 2000) - 1, -1):
         call = s.calls.get(number)
-        if call is not None and call.errno is not None:
+        if call is not None and call.failure is not None:
             return call
     return None
 
@@ -121,7 +121,7 @@ def _witness(s: Snapshot) -> str:
 def _boundary(s: Snapshot) -> Layer:
     rate = _newest(s.rates.ioctls)
     failure = _last_failure(s)
-    error = f"{failure.name} {failure.errno} (pid {failure.pid})" if failure else ""
+    error = f"{failure.name} {failure.failure} (pid {failure.pid})" if failure else ""
     if not s.calls_end:
         health = "unknown"
     elif _newest(s.rates.errors):

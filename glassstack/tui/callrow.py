@@ -33,6 +33,8 @@ def result(call: Syscall) -> Span:
     """What came back: the errno's name, an address, or the number."""
     if call.errno is not None:
         return (call.errno, "bad")
+    if call.failure is not None:
+        return (call.failure.partition(" ")[0], "bad")
     if call.syscall == "mmap":
         return (units.address(call.ret), "")
     return (str(call.ret), "")
@@ -65,7 +67,7 @@ def call_row(columns: Table, width: int, started: int, call: Syscall, number: in
         fields_line(call),
         outcome,
         # A narrow screen has no room for the result: a failure takes the place of the duration.
-        outcome if width < WIDE and call.errno is not None else (took(call), "dim"),
+        outcome if width < WIDE and call.failure is not None else (took(call), "dim"),
     )
     return columns.row(cells, key=number, ts=call.ts, data=call)
 

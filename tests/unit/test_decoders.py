@@ -148,7 +148,9 @@ def test_an_ioctl_of_another_size_is_named_with_a_mark() -> None:
     assert decoded.fields["expected"] == f"0x{BY_NAME['ALLOC'].request:08x}"
 
 
-@pytest.mark.parametrize("device", ["/dev/nvidiactl", "/dev/dri/renderD128", "/dev/kfd", "/dev/null", ""])
+@pytest.mark.parametrize(
+    "device", ["/dev/nvidia-modeset", "/dev/dri/renderD128", "/dev/kfd", "/dev/null", ""]
+)
 def test_without_a_decoder_the_number_is_taken_apart(device: str) -> None:
     decoded = registry.decode_ioctl(device, 0xC020462A, b"", b"")
     assert decoded.name == "ioctl 0xc020462a"
@@ -156,8 +158,8 @@ def test_without_a_decoder_the_number_is_taken_apart(device: str) -> None:
 
 
 def test_uvm_numbers_are_whole() -> None:
-    decoded = registry.decode_ioctl("/dev/nvidia-uvm", 0x30000001, b"", b"")
-    assert decoded == ("ioctl 0x30000001", {"request": 0x30000001})
+    decoded = registry.decode_ioctl("/dev/nvidia-uvm", 0x30000009, b"", b"")
+    assert decoded == ("ioctl 0x30000009", {"request": 0x30000009, "unknown": "uvm 0x30000009"})
 
 
 def test_families() -> None:

@@ -261,3 +261,16 @@ def test_counts_percentiles_within_three_per_cent() -> None:
     for share in (0.5, 0.9, 0.99):
         exact = durations[int(share * 5000) - 1]
         assert abs(row.percentile(share) - exact) <= max(1, 0.032 * exact)
+
+
+def test_nvidia_calls_are_filtered_by_either_of_their_names() -> None:
+    fields: dict[str, int | float | str | bool | None] = {"nv_status": "NO_MEMORY (0x51)"}
+    alloc = Syscall(1, Source.PTRACE, 7, 7, "ioctl", "/dev/nvidiactl", "RM_ALLOC", fields, 0, None, 9, 3)
+    for words, shown in (
+        (["NV_ESC_RM_ALLOC"], True),
+        (["rm_alloc"], True),
+        (["UVM_FREE"], False),
+        (["errno"], True),
+    ):
+        assert parse(words)[0](alloc) is shown, words
+    assert parse(["errno"])[0](msgspec.structs.replace(alloc, fields={"nv_status": "OK"})) is False

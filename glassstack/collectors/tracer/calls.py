@@ -1,12 +1,11 @@
 """From what the tracer saw of a call to an event. Pure: numbers and bytes in, a Syscall out."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 import msgspec
 
-from glassstack.decoders import ioc, registry
-from glassstack.decoders.fakegpu_uapi import IOC_TYPE
+from glassstack.decoders import registry
 from glassstack.decoders.syscalls import OPENS, as_int, errno_name, map_text, path_fields, prot_text
 from glassstack.model.events import Event, Syscall
 from glassstack.model.values import Scalar, Source
@@ -35,7 +34,7 @@ _DUPFD_NAMES = {0: "F_DUPFD", 1030: "F_DUPFD_CLOEXEC"}
 
 def is_decoded(device: str, request: int) -> bool:
     """Whether a decoder can make something of the argument of this ioctl."""
-    return (request >> 8) & 0xFF == IOC_TYPE and device.startswith("/dev/fakegpu")
+    return registry.reads(device, request) is not None
 
 
 def _mapping(args: Args) -> Fields:
@@ -60,7 +59,7 @@ _FIELDS: dict[str, Callable[[Args], Fields]] = {
     "fcntl": lambda args: {"command": _DUPFD_NAMES.get(args[1], "?"), "from": as_int(args[2])},
 }
 
-_label = cache(ioc.label)
+_label = lru_cache(maxsize=4096)(registry.name_ioctl)
 _errno = cache(errno_name)
 _PTRACE = Source.PTRACE
 
@@ -71,7 +70,7 @@ def fields_of(
     """Name and fields of a call; ``after`` is the memory it has written, empty while it runs."""
     if syscall == "ioctl":
         if before is None:
-            return _label(args[1] & 0xFFFFFFFF), {"arg": args[2]}
+            return _label(device, args[1] & 0xFFFFFFFF), {"arg": args[2]}
         return registry.decode_ioctl(device, args[1] & 0xFFFFFFFF, before, after, payload, ret)
     if syscall in OPENS:
         return "open", path_fields(syscall, args, (before or b"").decode("utf-8", "replace"), payload)

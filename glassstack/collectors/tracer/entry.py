@@ -7,27 +7,14 @@ concerns no device and its return does not matter.
 from collections.abc import Callable
 
 from glassstack.collectors.tracer import abi
-from glassstack.collectors.tracer.calls import is_decoded
 from glassstack.collectors.tracer.kernel import read_memory, read_string
 from glassstack.collectors.tracer.nodes import may_be_node, node_of
 from glassstack.collectors.tracer.tracees import Call, Thread
-from glassstack.decoders import ioc
-from glassstack.decoders.fakegpu_uapi import IOC_TYPE
+from glassstack.decoders.registry import reads
 from glassstack.decoders.syscalls import as_int
 
 Args = tuple[int, ...]
 Handler = Callable[[Thread, Args], Call | None]
-
-_SUBMIT = 8
-_PAYLOAD_MAX = 1024
-
-
-def _payload(tid: int, request: int, before: bytes) -> bytes:
-    """The packets that a SUBMIT points to."""
-    if request & 0xFF != _SUBMIT or len(before) < 20:
-        return b""
-    length = int.from_bytes(before[16:20], "little")
-    return read_memory(tid, int.from_bytes(before[8:16], "little"), min(length, _PAYLOAD_MAX))
 
 
 def ioctl(thread: Thread, args: Args) -> Call | None:
@@ -39,13 +26,17 @@ def ioctl(thread: Thread, args: Args) -> Call | None:
         device = process.device(thread.tid, fd)
     if not device and not process.any_node:
         return None
-    request = args[1] & 0xFFFFFFFF
-    if (request >> 8) & 0xFF != IOC_TYPE or not is_decoded(device, request):
+    wanted = reads(device, args[1] & 0xFFFFFFFF)
+    if wanted is None:
         return ("ioctl", device, fd, args, None, 0, b"", None)
-    direction, _, _, size = ioc.split(request)
-    before = read_memory(thread.tid, args[2], size) if direction & ioc.WRITE else b""
-    after = size if direction & ioc.READ else 0
-    return ("ioctl", device, fd, args, before, after, _payload(thread.tid, request, before), None)
+    size, after, nested = wanted
+    before = read_memory(thread.tid, args[2], size) if size else b""
+    more = nested(before) if nested is not None else None
+    if more is None:
+        return ("ioctl", device, fd, args, before, after, b"", None)
+    payload = read_memory(thread.tid, more.address, more.length)
+    thread.again = (more.address, more.length) if more.again else None
+    return ("ioctl", device, fd, args, before, after, payload, None)
 
 
 def mmap(thread: Thread, args: Args) -> Call | None:

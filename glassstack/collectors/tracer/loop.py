@@ -122,6 +122,10 @@ def _leave(outbox: Outbox) -> Callable[[Thread, int], None]:
         (ret,) = return_of(info)
         syscall, device, fd, args, before, size, payload, effect = call
         after = read_memory(tid, args[2], size) if size else b""
+        if thread.again is not None:
+            # Behind the argument, whole or not at all: the decoder tells them apart by the size.
+            after = after + read_memory(tid, *thread.again) if len(after) == size else after
+            thread.again = None
         if effect is not None:
             device = effect(thread, call, ret)
         ptrace(step if thread.each_stop else go, tid, 0, 0)

@@ -2,9 +2,12 @@
 
 from typing import IO
 
+from glassstack.collectors.device_kernel import nvidia_version
 from glassstack.collectors.helper import Helper
 from glassstack.collectors.tracer.calls import Item, decode, event_of
 from glassstack.collectors.tracer.options import Options
+from glassstack.decoders.nvidia.objects import Objects
+from glassstack.decoders.registry import use_driver
 from glassstack.model.events import Event
 
 
@@ -42,10 +45,13 @@ class Tracer(Helper[Item]):
         super().__init__(
             "glassstack.collectors.tracer.__main__", _words(options), decode, stdin, stdout, stderr
         )
+        self._objects = Objects()
+        use_driver(nvidia_version())
 
     def read(self, timeout: float) -> list[Event] | None:
         """Next events, waiting at most ``timeout`` seconds; ``[]`` nothing yet, ``None`` it is over."""
         batch = self.read_raw(timeout)
         if batch is None:
             return None
-        return [event_of(item) if isinstance(item, tuple) else item for item in batch]
+        see = self._objects.see
+        return [see(event_of(item)) if isinstance(item, tuple) else item for item in batch]

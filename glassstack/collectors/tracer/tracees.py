@@ -87,7 +87,7 @@ class Process:
 class Thread:
     """A task that is traced."""
 
-    __slots__ = ("call", "each_stop", "process", "since", "tid")
+    __slots__ = ("again", "call", "each_stop", "process", "since", "tid")
 
     def __init__(self, tid: int, process: Process) -> None:
         self.tid = tid
@@ -98,6 +98,8 @@ class Thread:
         """Entered and not returned."""
         self.since = 0
         """CLOCK_MONOTONIC ns of that entry."""
+        self.again: tuple[int, int] | None = None
+        """Address and length of what its argument points to and has to be read again after the call."""
 
 
 def _device_ranges(tid: int, any_node: bool) -> list[tuple[int, int, str]]:

@@ -1,0 +1,73 @@
+"""nvidia-uvm's ioctls: bare integers, their structures by driver. Columns as in table_escapes.py.
+
+A row whose size is "gone" ends the ioctl with that driver.
+"""
+
+UVM = """
+0x30000001 UVM_INITIALIZE          515        16    8
+0x30000002 UVM_DEINITIALIZE        515        0     -
+1    UVM_RESERVE_VA                515        24    16
+2    UVM_RELEASE_VA                515        24    16
+23   UVM_CREATE_RANGE_GROUP        515        16    8
+24   UVM_DESTROY_RANGE_GROUP       515        16    8
+25   UVM_REGISTER_GPU_VASPACE      515        32    28  uuid@0:uuid rmCtrlFd@16:i hClient@20 hVaSpace@24
+26   UVM_UNREGISTER_GPU_VASPACE    515        20    16  uuid@0:uuid
+27   UVM_REGISTER_CHANNEL          515        56    48  uuid@0:uuid rmCtrlFd@16:i hClient@20 hChannel@24 base@32:p length@40:q
+28   UVM_UNREGISTER_CHANNEL        515        28    24
+28   UVM_UNREGISTER_CHANNEL        590        12    8
+29   UVM_ENABLE_PEER_ACCESS        515        36    32
+30   UVM_DISABLE_PEER_ACCESS       515        36    32
+31   UVM_SET_RANGE_GROUP           515        32    24
+33   UVM_MAP_EXTERNAL_ALLOCATION   515        1200  1196
+33   UVM_MAP_EXTERNAL_ALLOCATION   550.40.53  9264  9260
+34   UVM_FREE                      515        24    16
+34   UVM_FREE                      590        16    8
+35   UVM_MEM_MAP                   515        24    16
+37   UVM_REGISTER_GPU              515        40    36  uuid@0:uuid numaEnabled@16:b numaNode@20:i rmCtrlFd@24:i hClient@28 hSmcPartRef@32
+38   UVM_UNREGISTER_GPU            515        20    16  uuid@0:uuid
+39   UVM_PAGEABLE_MEM_ACCESS       515        8     4
+40   UVM_PREVENT_MIGRATION_RANGE_GROUPS 515   272   264
+41   UVM_ALLOW_MIGRATION_RANGE_GROUPS   515   272   264
+42   UVM_SET_PREFERRED_LOCATION    515        40    32
+42   UVM_SET_PREFERRED_LOCATION    550.40.07  40    36
+43   UVM_UNSET_PREFERRED_LOCATION  515        24    16
+44   UVM_ENABLE_READ_DUPLICATION   515        24    16
+45   UVM_DISABLE_READ_DUPLICATION  515        24    16
+46   UVM_SET_ACCESSED_BY           515        40    32
+47   UVM_UNSET_ACCESSED_BY         515        40    32
+51   UVM_MIGRATE                   515        80    72
+53   UVM_MIGRATE_RANGE_GROUP       515        32    24
+54   UVM_ENABLE_SYSTEM_WIDE_ATOMICS  515      20    16  uuid@0:uuid
+54   UVM_ENABLE_SYSTEM_WIDE_ATOMICS  595      gone  -
+55   UVM_DISABLE_SYSTEM_WIDE_ATOMICS 515      20    16  uuid@0:uuid
+55   UVM_DISABLE_SYSTEM_WIDE_ATOMICS 595      gone  -
+56   UVM_TOOLS_INIT_EVENT_TRACKER  515        56    48
+56   UVM_TOOLS_INIT_EVENT_TRACKER  550.40.53  64    -
+56   UVM_TOOLS_INIT_EVENT_TRACKER  560        56    48
+57   UVM_TOOLS_SET_NOTIFICATION_THRESHOLD 515 ? -
+58   UVM_TOOLS_EVENT_QUEUE_ENABLE_EVENTS 515 ? -
+59   UVM_TOOLS_EVENT_QUEUE_DISABLE_EVENTS 515 ? -
+60   UVM_TOOLS_ENABLE_COUNTERS 515 ? -
+61   UVM_TOOLS_DISABLE_COUNTERS 515 ? -
+62   UVM_TOOLS_READ_PROCESS_MEMORY 515 ? -
+63   UVM_TOOLS_WRITE_PROCESS_MEMORY 515 ? -
+64   UVM_TOOLS_GET_PROCESSOR_UUID_TABLE 515   16    -
+65   UVM_MAP_DYNAMIC_PARALLELISM_REGION 515   40    32
+66   UVM_UNMAP_EXTERNAL            515        40    32
+67   UVM_TOOLS_FLUSH_EVENTS        515        4     0
+68   UVM_ALLOC_SEMAPHORE_POOL      515        1184  1176
+68   UVM_ALLOC_SEMAPHORE_POOL      550.40.53  9248  9240
+69   UVM_CLEAN_UP_ZOMBIE_RESOURCES 515        4     0
+70   UVM_PAGEABLE_MEM_ACCESS_ON_GPU 515       24    20  uuid@0:uuid
+71   UVM_POPULATE_PAGEABLE         515        24    20
+72   UVM_VALIDATE_VA_RANGE         515        24    16
+73   UVM_CREATE_EXTERNAL_RANGE     515        24    16
+74   UVM_MAP_EXTERNAL_SPARSE       515        40    32
+75   UVM_MM_INITIALIZE             535        8     4   uvmFd@0:i
+76   UVM_TOOLS_INIT_EVENT_TRACKER_V2 515      ?     -
+77   UVM_TOOLS_GET_PROCESSOR_UUID_TABLE_V2 515 ?    -
+78   UVM_ALLOC_DEVICE_P2P          570        56    52
+79   UVM_CLEAR_ALL_ACCESS_COUNTERS 570        4     0
+80   UVM_DISCARD                   580        32    24
+2047 UVM_IS_8_SUPPORTED            515        8     4
+"""  # noqa: E501
