@@ -1,5 +1,7 @@
 """Outputs on the pages of docs/, kept true: a block behind ``<!-- shown by: COMMAND -->`` is what it prints.
 
+A block is fenced, or ends at ``<!-- end -->``.
+
 With GLASSSTACK_UPDATE=1 a page that is not true any more is rewritten. What
 differs from run to run (times, numbers of processes and programs, folders) is
 replaced on both sides.
@@ -35,7 +37,8 @@ def settled(text: str, folders: dict[Path, str]) -> str:
 
 def block(page: str, command: str) -> re.Match[str]:
     """The block of a command on a page."""
-    found = re.search(rf"<!-- shown by: {re.escape(command)} -->\n+```\w*\n(.*?)\n```", page, re.DOTALL)
+    mark = rf"<!-- shown by: {re.escape(command)} -->\n+"
+    found = re.search(rf"{mark}(?:```\w*\n(.*?)\n```|(.*?)\n\n<!-- end -->)", page, re.DOTALL)
     assert found, f"the page has no block of {command!r}"
     return found
 
@@ -45,7 +48,8 @@ def check(name: str, command: str, output: str, folders: dict[Path, str]) -> Non
     path = ROOT / "docs" / name
     page = path.read_text()
     found, now = block(page, command), settled(output, folders)
-    if found[1] != now and os.environ.get("GLASSSTACK_UPDATE"):
-        path.write_text(page[: found.start(1)] + now + page[found.end(1) :])
+    which = 1 if found[1] is not None else 2
+    if found[which] != now and os.environ.get("GLASSSTACK_UPDATE"):
+        path.write_text(page[: found.start(which)] + now + page[found.end(which) :])
         return
-    assert found[1] == now, f"docs/{name} is not true any more: run the test with GLASSSTACK_UPDATE=1"
+    assert found[which] == now, f"docs/{name} is not true any more: run the test with GLASSSTACK_UPDATE=1"

@@ -20,7 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A, B and how to show them."""
     for name in ("a", "b"):
         parser.add_argument(
-            name, metavar=name.upper(), type=Path, help="recording, NDJSON of trace --json, or strace log"
+            name,
+            metavar=name.upper(),
+            type=Path,
+            help="recording, NDJSON of trace --json, strace log, or steps of minirt",
         )
     parser.add_argument(
         "--phases", choices=sorted(TABLES), default="gpu", help="the table of phases (default gpu)"
@@ -33,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def walk(path: Path, phases: str) -> Walk:
     """A run sorted into phases; CommandError where the file has none of them."""
     found = Walk(TABLES[phases])
-    for batch in batches(path):
+    for batch in batches(path, found.table.also):
         found.add(batch)
     if not found.tallies:
         title = TABLES[phases].title

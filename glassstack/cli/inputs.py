@@ -1,9 +1,10 @@
-"""What the reading commands take as FILE: a recording, NDJSON of `trace --json`, a strace log."""
+"""What reading commands take as FILE: recordings, NDJSON of `trace --json`, strace logs, minirt's steps."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from glassstack.cli.errors import FAILED, CommandError
+from glassstack.collectors.steps import read_steps
 from glassstack.collectors.strace_log import LogError, StraceLog, files_of, head_of, looks_like_strace
 from glassstack.model.events import Event
 from glassstack.store.recording import RecordingError, events
@@ -11,7 +12,7 @@ from glassstack.store.recording import RecordingError, events
 Batches = Iterator[list[Event]]
 
 
-def strace_log(paths: Sequence[Path]) -> StraceLog | None:
+def strace_log(paths: Sequence[Path], also: frozenset[str] = frozenset()) -> StraceLog | None:
     """The strace log that these are; ``None`` where they are no such log.
 
     Raises:
@@ -20,7 +21,7 @@ def strace_log(paths: Sequence[Path]) -> StraceLog | None:
     try:
         files = files_of(paths)
         if str(files[0]) == "-" or any(looks_like_strace(head_of(path)) for path in files[:64]):
-            return StraceLog(paths)
+            return StraceLog(paths, also)
     except LogError as error:
         raise CommandError(str(error), code=FAILED) from error
     return None
@@ -37,10 +38,17 @@ def required_log(paths: Sequence[Path]) -> StraceLog:
     return log
 
 
-def batches(path: Path) -> Batches:
-    """The events of whatever ``path`` is; CommandError where it is nothing known."""
-    log = None if _is_json(path) else strace_log([path])
+def batches(path: Path, also: frozenset[str] = frozenset()) -> Batches:
+    """The events of whatever ``path`` is; CommandError where it is nothing known.
+
+    ``also`` names calls that are wanted of a strace log though they concern no device.
+    """
+    log = None if _is_json(path) else strace_log([path], also)
     try:
+        steps = read_steps(path, path.stem) if log is None else []
+        if steps:
+            yield list(steps)
+            return
         yield from log.read() if log is not None else events(path)
     except (LogError, RecordingError) as error:
         raise CommandError(str(error), code=FAILED) from error

@@ -98,15 +98,16 @@ class StraceLog:
 
     Args:
         paths: a file, the files or the folder of ``strace -ff``; "-" is stdin.
+        also: as the parser's.
 
     Raises:
         LogError: a file is not there, or can't be read while it is.
     """
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], also: frozenset[str] = frozenset()) -> None:
         self.files = files_of(paths)
         self.title = ", ".join(str(path) for path in paths)
-        self._parser = Parser()
+        self._parser = Parser(also=also)
         self.aside = ""
         """What is to be known about the order of several files."""
 

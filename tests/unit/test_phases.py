@@ -9,8 +9,9 @@ import pytest
 
 from glassstack.cli import main
 from glassstack.decoders.phases import TABLES, Phase, Rule, Table, Walk
-from glassstack.model.codec import encode_line
-from glassstack.model.events import Event, Process, Syscall
+from glassstack.decoders.strace.parser import Parser, convert
+from glassstack.model.codec import decode_line
+from glassstack.model.events import Event, Process, Step, Syscall
 from glassstack.model.values import Scalar, Source
 from tests import cuda_start
 from tests.launch_doc import CUDA
@@ -92,7 +93,7 @@ def test_a_table_of_another_kind_of_run_needs_no_code() -> None:
 def test_the_reconstruction_is_what_the_decoder_makes_of_it_today() -> None:
     lines = CUDA.read_bytes().splitlines()
     assert json.loads(lines[0])["title"].startswith("a CUDA start, reconstructed")
-    assert lines[1:] == [encode_line(event) for event in cuda_start.events()]
+    assert [decode_line(line) for line in lines[1:]] == cuda_start.events()
 
 
 def test_a_cuda_start_has_every_phase_and_nothing_unknown(capfd: pytest.CaptureFixture[str]) -> None:
@@ -152,3 +153,36 @@ def test_unknown_lists_and_counts(tmp_path: Path, capfd: pytest.CaptureFixture[s
         {"device": "/dev/nvidiactl", "unknown": "escape 0x99 type 0x46", "calls": 1}
     ]
     assert "1 of 4 calls have no name here" in said.err
+
+
+def test_a_start_told_by_steps_and_one_seen_by_calls_have_the_same_phases() -> None:
+    names = (
+        "cgroup",
+        "clone",
+        "mount",
+        "device",
+        "device-rules",
+        "pivot-root",
+        "hostname",
+        "seccomp",
+        "exec",
+    )
+    steps = [Step(n, Source.FILE, "c", 1, name, {}, None, 5) for n, name in enumerate(names)]
+    log = """\
+9 1.0 mkdirat(5, "minirt-c", 0755) = 0
+9 1.1 clone3({flags=CLONE_NEWNS|CLONE_NEWPID}, 88) = 10
+10 1.2 mount("proc", "/proc", "proc", 0, NULL) = 0
+10 1.3 mknodat(7, "null", S_IFCHR|0666, makedev(0x1, 0x3)) = 0
+9 1.4 bpf(BPF_PROG_ATTACH, {target_fd=5}, 152) = 0
+10 1.5 pivot_root(".", ".") = 0
+10 1.6 sethostname("c", 1) = 0
+10 1.7 seccomp(SECCOMP_SET_MODE_FILTER, 0, {len=9}) = 0
+10 1.8 execve("/bin/true", ["true"], 0x7ffd /* 1 var */) = 0
+"""
+    table = TABLES["container"]
+    told, seen = Walk(table), Walk(table)
+    told.add(steps)
+    seen.add(convert(Parser(also=table.also), log.splitlines()))
+    assert told.tallies.keys() == seen.tallies.keys()
+    assert len(told.tallies) == len(names)
+    assert seen.other.events == 0

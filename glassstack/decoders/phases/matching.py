@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from glassstack.model.events import Event, Syscall
+from glassstack.model.events import Event, Step, Syscall
 
 Where = str | tuple[int, int]
 """Of a field: a regular expression for its text, or a range of its number (the end not in it)."""
@@ -55,6 +55,8 @@ def _holds(wanted: Where, value: object) -> bool:
 
 def name_of(event: Event) -> str:
     """What an event is called: the decoded call, or what it tells."""
+    if isinstance(event, Step):
+        return event.name
     if isinstance(event, Syscall):
         # A call that was named by its number alone is still that call.
         return event.name.removesuffix("?") if not event.device else event.name
@@ -75,6 +77,7 @@ class Table(NamedTuple):
 
     ``silent`` is the phase in which a run may work without a call; it lies
     between ``silent_from`` and ``silent_to``. "" where there is none.
+    ``also`` are calls that its rules want though they concern no device.
     """
 
     title: str
@@ -82,6 +85,7 @@ class Table(NamedTuple):
     silent: str = ""
     silent_from: str = ""
     silent_to: str = ""
+    also: frozenset[str] = frozenset()
 
     def of(self, event: Event) -> Phase | None:
         """The phase that an event belongs to."""
@@ -102,6 +106,9 @@ class Tally:
         """Counts an event."""
         self.events += 1
         name = name_of(event)
+        if isinstance(event, Step):
+            self.failed += event.errno is not None
+            self.total_ns += event.dur_ns
         if isinstance(event, Syscall):
             self.failed += event.failure is not None
             self.total_ns += event.dur_ns or 0
@@ -137,7 +144,7 @@ class Walk:
             if phase is not None:
                 self.tallies.setdefault(phase.key, Tally()).add(event)
                 self._listen(phase, event)
-            elif isinstance(event, Syscall):
+            elif isinstance(event, Syscall) and event.syscall not in self.table.also:
                 self.other.add(event)
 
     def _listen(self, phase: Phase, event: Event) -> None:

@@ -21,6 +21,7 @@ _DEVICE_CALLS = frozenset(calls.HANDLERS) | {"ioctl"}
 _HANDLED = _DEVICE_CALLS | BIRTHS | EXECS
 _PENDING_MOST = 65_536
 _LINE_MOST = 32_768
+_ARGS_MOST = 200
 _FILE = Source.FILE
 
 
@@ -38,14 +39,16 @@ class Parser:
 
     Args:
         pid: whose calls those lines are that name nobody (0: not known).
+        also: calls that are told whether they concern a device or not, with the text of their arguments.
 
     Attributes:
         notes: what was seen, and what such a log can't show.
     """
 
-    def __init__(self, pid: int = 0) -> None:
+    def __init__(self, pid: int = 0, also: frozenset[str] = frozenset()) -> None:
         self.notes = Notes()
         self._own = pid
+        self._also = also
         self._clock = grammar.Clock()
         self._objects = Objects()
         self._ioctls = Ioctls()
@@ -98,7 +101,7 @@ class Parser:
         # Where a time stands for itself, only the lines that matter need theirs.
         now = 0 if clock.absolute else clock.at(time, since)
         tid = int(pid1 or pid2 or own)
-        if name is not None and (name not in _HANDLED or _boring(name, line, self._processes.tasks.get(tid))):
+        if name is not None and name not in self._also and self._surely_nothing(name, line, tid):
             notes.calls += 1
             return
         try:
@@ -107,6 +110,9 @@ class Parser:
         except (ValueError, IndexError, OverflowError):
             # It began as a line of strace's and then was none.
             notes.strange += 1
+
+    def _surely_nothing(self, name: str, line: str, tid: int) -> bool:
+        return name not in _HANDLED or _boring(name, line, self._processes.tasks.get(tid))
 
     def finish(self) -> list[Event]:
         """What is left at the end: calls that never returned."""
@@ -144,6 +150,9 @@ class Parser:
         if took is None and now > began:
             took = now - began
         task = self._processes.task(tid, began)
+        if name in self._also:
+            whole = call.Call(task, name, args, ret, None, failed, began, took)
+            self._out.append(call.event(whole, "", name, {"args": args[:_ARGS_MOST]}))
         if name in _DEVICE_CALLS:
             made = self._make(task, name, args, ret, path, failed, began, took)
             if made is not None:
@@ -151,7 +160,7 @@ class Parser:
                 self._out.append(made)
         elif failed is None and name in EXECS:
             self._processes.executed(task, args, began)
-        elif ret > 0:
+        elif ret > 0 and name in BIRTHS:
             self._processes.forked(task, args, ret, began)
 
     def _make(
