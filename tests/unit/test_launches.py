@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from glassstack.cli.trace_format import launch_line
+from glassstack.cli.trace_format import line as trace_line
 from glassstack.model import events as ev
 from glassstack.model.entities import Completion, Launch, Mapping, Tally
 from glassstack.model.values import Source
@@ -138,3 +140,21 @@ def test_without_uprobes_jobs_are_followed_from_the_submit_or_the_doorbell() -> 
     assert " - " in by_doorbell
     assert any("the API is not seen" in text for text in rows)
     assert "no eBPF" in rows[0]
+
+
+def test_a_launch_is_one_line_of_a_trace() -> None:
+    stages = {"doorbell_ns": 51_000, "start_ns": 61_000, "done_ns": 91_000}
+    whole = launch(1000, via="ring", channel=1, wptr=512, seqno=3, by="tracepoints", **stages)
+    line = (
+        "fcuLaunchKernel 100ns → ch 1 wptr 512 → doorbell +50µs → start +60µs → fence 3 +90µs (tracepoints)"
+    )
+    assert launch_line(whole) == line
+    joined = launch(1000, channel=1, wptr=512, seqno=3, by="completion ring", start_ns=900, done_ns=91_000)
+    assert "→ doorbell ? → job started before → fence 3 +90µs" in launch_line(joined)
+    assert launch_line(launch(1000, note="no fence within 1000 ms")).endswith(
+        "fence ? ? (no fence within 1000 ms)"
+    )
+    event = ev.Launches(1, Source.EBPF, 7, (whole, joined), SAMPLE)
+    text = trace_line(event, prefix=True)
+    assert text is not None
+    assert [one.startswith("[pid 7] fcuLaunchKernel") for one in text.splitlines()] == [True, True]

@@ -7,10 +7,10 @@
  * THREADS to keep track of, PAGES of the ring buffer, and DRIVER, 1 where the
  * driver's tracepoints can be read.
  *
- * Functions below LAUNCHES (given too) are the UMD's launch. Of these the first FULL in each
- * WINDOW_NS of a process are told one by one: which channel's doorbell moved in
- * between is read from the pages that the program has mapped, whose addresses
- * the loader gives. While such a launch is young, what the driver's tracepoints
+ * Functions below LAUNCHES, given too, are the UMD's launch. Of these the first
+ * FULL in each WINDOW_NS of a process are told one by one: which channel's
+ * doorbell moved in between is read from the pages that the program has mapped,
+ * whose addresses the loader gives. While such a launch is young, what the driver's tracepoints
  * say is told too, so that it can be followed to its fence.
  */
 #define FULL 10
