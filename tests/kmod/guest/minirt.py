@@ -75,13 +75,9 @@ def test_limits_are_in_the_files() -> None:
         "cpu.max": "50000 100000",
         "pids.max": "7",
     }
-    with rootful() as runtime:
-        name = "limits"
-        runtime.run("sleep", "600", options=[*options, "--id", name, "--detach"])
-        group = CGROUPS / f"minirt-{name}"
+    with rootful() as runtime, runtime.running("limits", *options):
+        group = CGROUPS / "minirt-limits"
         found = {file: (group / file).read_text().strip() for file in wanted}
-        done = runtime.host([runtime.program, "delete", "--force", name])
-    assert done.returncode == 0, done
     assert found == wanted
 
 
@@ -139,7 +135,9 @@ def test_the_device_list_denies_by_default() -> None:
         allowed = runtime.run("gpu", options=options)
         without = runtime.run("gpu")
         node = Path("/dev/fakegpu0").stat().st_rdev
-        made = runtime.run("mknod", "/gpu", "c", str(os.major(node)), str(os.minor(node)), options=options[:2])
+        made = runtime.run(
+            "mknod", "/gpu", "c", str(os.major(node)), str(os.minor(node)), options=options[:2]
+        )
     assert allowed.stdout == "done INFO\n", allowed
     assert without.stdout.startswith("refused ENOENT"), without
     assert made.stdout == "refused EPERM /gpu\n", made
