@@ -56,6 +56,10 @@ void cdi_free(struct cdi *cdi);
 int cdi_edit(struct mr_spec *spec, const struct cdi_device *const *devices, size_t count,
 	     bool shared_only, struct mr_error *err);
 
+/* cdi_holder.c: the folder for it, made; and there a file for each fakegpu node that the host has not */
+char *cdi_holders(struct mr_error *err);
+int cdi_place_holders(struct mr_spec *spec, const char *folder, struct mr_error *err);
+
 /* cdi_visible.c: FAKEGPU_VISIBLE_DEVICES */
 
 #define CDI_VISIBLE "FAKEGPU_VISIBLE_DEVICES"

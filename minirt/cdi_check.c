@@ -138,7 +138,9 @@ static bool all_are(const json_t *list, bool (*good)(const json_t *one))
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach(list, i, one) if (!good(one)) return false;
+	json_array_foreach (list, i, one)
+		if (!good(one))
+			return false;
 	return json_is_array(list);
 }
 
@@ -204,8 +206,7 @@ static char *check_members(const struct member *inner, const json_t *value, cons
 
 	if (json_is_object(value))
 		return check_object(inner, value, where, needed);
-	json_array_foreach(value, i, one)
-	{
+	json_array_foreach (value, i, one) {
 		place = mr_text("%s[%zu]", where, i);
 		wrong = check_object(inner, one, place, needed);
 		free(place);
@@ -243,8 +244,7 @@ static char *check_object(const struct member *members, const json_t *object, co
 
 	if (!json_is_object(object))
 		return mr_text("%s is no object", where);
-	json_object_foreach((json_t *)object, key, value)
-	{
+	json_object_foreach ((json_t *)object, key, value) {
 		for (member = members; member->name && strcmp(member->name, key); member++)
 			;
 		if (!member->name)
@@ -270,8 +270,7 @@ static char *check_names(const json_t *document, unsigned int *needed)
 
 	if (strchr(strchr(kind, '/'), '.') && *needed < V060)
 		*needed = V060;
-	json_array_foreach(devices, i, one)
-	{
+	json_array_foreach (devices, i, one) {
 		name = json_string_value(json_object_get(one, "name"));
 		if (!wrong && !is_name(name, strlen(name), "_-.:", true))
 			wrong = mr_text("devices[%zu].name: '%s' is not allowed", i, name);

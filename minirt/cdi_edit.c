@@ -37,8 +37,7 @@ static char **texts_of(const json_t *list)
 	char **texts = NULL;
 	size_t i, count = 0;
 
-	json_array_foreach(list, i, one)
-	{
+	json_array_foreach (list, i, one) {
 		texts = mr_grow(texts, &count, sizeof(*texts));
 		texts[i] = mr_copy(json_string_value(one));
 	}
@@ -152,7 +151,7 @@ static int add_mount(struct mr_spec *spec, const json_t *edit)
 	};
 	if (!strcmp(mount->type, "bind"))
 		mount->flags = MS_BIND;
-	json_array_foreach(json_object_get(edit, "options"), i, option)
+	json_array_foreach (json_object_get(edit, "options"), i, option)
 		mr_mount_options(mount, json_string_value(option));
 	if (mount->flags & MS_BIND)
 		tell_library(host);
@@ -194,12 +193,15 @@ static int edit_spec(struct mr_spec *spec, const json_t *edits, struct mr_error 
 				       "the device brings %s, which minirt can't apply",
 				       lacking[i]);
 	}
-	json_array_foreach(json_object_get(edits, "env"), i, one)
+	json_array_foreach (json_object_get(edits, "env"), i, one)
 		mr_spec_env(spec, json_string_value(one));
-	json_array_foreach(json_object_get(edits, "deviceNodes"), i,
-			   one) if (add_node(spec, one, err)) return -1;
-	json_array_foreach(json_object_get(edits, "mounts"), i, one) add_mount(spec, one);
-	json_array_foreach(json_object_get(edits, "hooks"), i, one) add_hook(spec, one);
+	json_array_foreach (json_object_get(edits, "deviceNodes"), i, one)
+		if (add_node(spec, one, err))
+			return -1;
+	json_array_foreach (json_object_get(edits, "mounts"), i, one)
+		add_mount(spec, one);
+	json_array_foreach (json_object_get(edits, "hooks"), i, one)
+		add_hook(spec, one);
 	return 0;
 }
 

@@ -60,8 +60,7 @@ static void add_all(struct cdi *cdi, json_t *document, const char *file, unsigne
 	json_t *device;
 	size_t i;
 
-	json_array_foreach(json_object_get(document, "devices"), i, device)
-	{
+	json_array_foreach (json_object_get(document, "devices"), i, device) {
 		const char *name = json_string_value(json_object_get(device, "name"));
 
 		add(cdi, (struct cdi_device){

@@ -16,12 +16,14 @@ static const char usage[] =
 	"usage: fakegpu-hook create-symlinks --link TARGET::LINK...\n"
 	"       fakegpu-hook update-ldcache --folder FOLDER...\n"
 	"       fakegpu-hook create-runtime [--visible LIST] [--spec-dirs DIR:DIR] [--no-rules]\n"
+	"                                   [--inside FOLDER]\n"
 	"\n"
 	"Called by a container runtime with the container's state on standard input:\n"
 	"  create-symlinks  createContainer hook: links to libraries in the root\n"
 	"  update-ldcache   createContainer hook: makes folders known to the root's loader\n"
 	"  create-runtime   createRuntime hook: brings in what FAKEGPU_VISIBLE_DEVICES of\n"
-	"                   the container asks for, without CDI in the runtime\n";
+	"                   the container asks for, without CDI in the runtime; --inside: as\n"
+	"                   a createContainer hook, with FOLDER's files to stand for nodes\n";
 
 static int open_root(const struct hook_state *state, struct mr_error *err)
 {
@@ -87,6 +89,8 @@ static int create_runtime(int argc, char **argv, struct mr_error *err)
 			options.visible = argv[++i];
 		else if (!strcmp(argv[i], "--spec-dirs") && i + 1 < argc)
 			options.directories = argv[++i];
+		else if (!strcmp(argv[i], "--inside") && i + 1 < argc)
+			options.inside = argv[++i];
 		else
 			return mr_usage(err, "unknown or without a value: %s; see --help", argv[i]);
 	}

@@ -32,6 +32,8 @@ int hook_ldcache(int root, char *const *folders, size_t count, struct mr_error *
 struct hook_options {
 	const char *visible; /* NULL: the container's own */
 	const char *directories;
+	const char
+		*inside; /* where files that stand for nodes are; the caller is in the container */
 	bool no_rules;
 };
 int hook_runtime(const struct hook_state *state, const struct hook_options *options,

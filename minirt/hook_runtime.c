@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -41,7 +43,7 @@ static int enter(pid_t pid, struct mr_error *err)
 	return 0;
 }
 
-/* The host's node bound; else, where none is a file, one made; else an empty file under its name. */
+/* The host's node, or the file that stands for it, bound; where there is neither, one made. */
 static int place_node(int root, const struct mr_device *device)
 {
 	mode_t kind = device->type == 'b' ? S_IFBLK : S_IFCHR;
@@ -49,7 +51,8 @@ static int place_node(int root, const struct mr_device *device)
 	struct stat info;
 	MR_FD from = open(device->host ? device->host : device->path, O_PATH | O_CLOEXEC);
 
-	if (from >= 0 && !fstat(from, &info) && (info.st_mode & S_IFMT) == kind) {
+	if (from >= 0 && !fstat(from, &info) &&
+	    (S_ISREG(info.st_mode) || (info.st_mode & S_IFMT) == kind)) {
 		MR_FD target = mr_root_place(root, device->path, false);
 
 		return target < 0 ? -1 : mr_mount_bind(from, target, 0);
@@ -83,6 +86,25 @@ static int place(struct mr_spec *spec, pid_t pid, struct mr_error *err)
 	return mr_hooks_run(spec, "createContainer", "creating", pid, err);
 }
 
+/* Whoever called has made them: here even the owner may not any more. */
+static void use_holders(struct mr_spec *spec, const char *folder)
+{
+	size_t i;
+
+	for (i = 0; i < spec->devices.count; i++) {
+		struct mr_device *device = &spec->devices.items[i];
+		const char *host = device->host ? device->host : device->path;
+		char *path = mr_text("%s/%s", folder, strrchr(host, '/') + 1);
+
+		/* O_PATH: what is there as a file, whatever answers other calls. */
+		MR_FD there = open(host, O_PATH | O_CLOEXEC);
+		if (there < 0 && !access(path, F_OK))
+			device->host = path;
+		else
+			free(path);
+	}
+}
+
 int hook_runtime(const struct hook_state *state, const struct hook_options *options,
 		 struct mr_error *err)
 {
@@ -99,5 +121,16 @@ int hook_runtime(const struct hook_state *state, const struct hook_options *opti
 		return -1;
 	if (!options->no_rules && hook_rules(state->pid, spec.rules.items, spec.rules.count, err))
 		return -1;
+	if (options->inside) {
+		use_holders(&spec, options->inside);
+		return place(&spec, state->pid, err);
+	}
+	if (!same_namespace(state->pid, "user")) {
+		char *holders = cdi_holders(err);
+
+		if (!holders || cdi_place_holders(&spec, holders, err))
+			return -1;
+		free(holders);
+	}
 	return enter(state->pid, err) ? -1 : place(&spec, state->pid, err);
 }

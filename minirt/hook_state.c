@@ -24,8 +24,7 @@ static char *visible(const json_t *config)
 	const json_t *env = json_object_get(json_object_get(config, "process"), "env"), *one;
 	size_t i;
 
-	json_array_foreach(env, i, one)
-	{
+	json_array_foreach (env, i, one) {
 		const char *text = json_string_value(one);
 
 		if (text && !strncmp(text, CDI_VISIBLE "=", length))

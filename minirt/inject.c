@@ -5,81 +5,11 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cdi.h"
 #include "start.h"
-
-#define EMBEDDED "FAKEGPU_DEVICE" /* set where the embedded device is answering */
-
-static int folder_of_nodes(struct mr_error *err)
-{
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	char *path = !geteuid() ? mr_copy("/run/minirt-nodes")
-		     : runtime	? mr_text("%s/minirt-nodes", runtime)
-				: mr_text("/tmp/minirt-nodes-%u", geteuid());
-	struct stat info;
-	int folder;
-
-	if (mkdir(path, 0700) && errno != EEXIST)
-		mr_fail(err, errno, "make %s: %m", path);
-	folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (folder < 0) {
-		mr_fail(err, errno, "open %s: %m", path);
-	} else if (fstat(folder, &info) || info.st_uid != geteuid() || info.st_mode & 022) {
-		mr_fail(err, EPERM, "%s is not this user's alone; remove it", path);
-		mr_close(&folder);
-		folder = -1;
-	}
-	free(path);
-	return folder;
-}
-
-/*
- * The nodes of the embedded device are no files: where a node can only be
- * bound an empty file stands for it, which the device knows by its name.
- */
-static int place_holder(struct mr_device *device, struct mr_error *err)
-{
-	const char *host = device->host ? device->host : device->path;
-	const char *name = strrchr(host, '/') + 1;
-	MR_FD there = open(host, O_PATH | O_CLOEXEC);
-
-	if (there >= 0 || errno != ENOENT)
-		return 0;
-	MR_FD folder = folder_of_nodes(err);
-	if (folder < 0)
-		return -1;
-	MR_FD file = openat(folder, name, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (file < 0 || fchmod(file, device->mode))
-		return mr_fail(err, errno, "make a file to stand for %s: %m", host);
-	free(device->host);
-	device->host = mr_text("/proc/self/fd/%d", folder);
-	char *real = realpath(device->host, NULL);
-
-	free(device->host);
-	device->host = real ? mr_text("%s/%s", real, name) : NULL;
-	free(real);
-	return device->host ? 0 : mr_fail(err, errno, "find the file that stands for %s: %m", host);
-}
-
-static int place_holders(struct mr_spec *spec, struct mr_error *err)
-{
-	size_t i;
-
-	if (!getenv(EMBEDDED))
-		return 0;
-	for (i = 0; i < spec->devices.count; i++)
-		if (strstr(spec->devices.items[i].path, "/fakegpu") &&
-		    place_holder(&spec->devices.items[i], err))
-			return -1;
-	return 0;
-}
 
 static int inject_now(struct mr_spec *spec, const struct cdi *cdi, struct mr_error *err)
 {
@@ -106,8 +36,8 @@ static char *find_hook(const struct cdi *cdi)
 	size_t i, j;
 
 	for (i = 0; i < cdi->devices.count; i++) {
-		json_array_foreach(json_object_get(cdi->devices.items[i].shared, "hooks"), j, hook)
-		{
+		json_array_foreach (json_object_get(cdi->devices.items[i].shared, "hooks"), j,
+				    hook) {
 			path = json_string_value(json_object_get(hook, "path"));
 			name = strrchr(path, '/');
 			if (name && !strcmp(name + 1, CDI_HOOK))
@@ -142,17 +72,47 @@ static char *wanted(const struct mr_spec *spec, struct mr_error *err)
 }
 
 /*
+ * An ordinary user's program can't enter the container, which hides from it on
+ * its way in: then the hook runs inside, with files made before to stand for nodes.
+ */
+static void add_hook(struct mr_spec *spec, char *path, const char *list, const char *holders)
+{
+	const char *directories = getenv("MINIRT_CDI_DIRS");
+	const char *words[] = {
+		CDI_HOOK,
+		"create-runtime",
+		"--no-rules",
+		"--visible",
+		list,
+		directories ? "--spec-dirs" : "--visible",
+		directories ? directories : list,
+		holders ? "--inside" : NULL,
+		holders,
+	};
+	struct mr_hook *hook = mr_list_add(&spec->hooks);
+	size_t i, count = 0;
+
+	*hook = (struct mr_hook){
+		.point = mr_copy(holders ? "createContainer" : "createRuntime"),
+		.path = path,
+	};
+	for (i = 0; i < sizeof(words) / sizeof(*words) && words[i]; i++) {
+		hook->argv = mr_grow(hook->argv, &count, sizeof(*hook->argv));
+		hook->argv[i] = mr_copy(words[i]);
+	}
+	hook->argv = mr_grow(hook->argv, &count, sizeof(*hook->argv));
+}
+
+/*
  * The container's own list of devices is minirt's to write, so the rules are
  * taken from what the hook is going to bring.
  */
 static int inject_later(struct mr_spec *spec, const struct cdi *cdi, struct mr_error *err)
 {
-	const char *directories = getenv("MINIRT_CDI_DIRS");
-	char *list = wanted(spec, err), *path = find_hook(cdi);
+	char *list = wanted(spec, err), *path = find_hook(cdi), *holders = NULL;
 	struct mr_spec scratch = {.uid = spec->uid, .gid = spec->gid};
 	struct cdi_wish wish;
-	struct mr_hook *hook;
-	size_t i, count = 0;
+	size_t i;
 
 	if (!list)
 		return -1;
@@ -164,20 +124,24 @@ static int inject_later(struct mr_spec *spec, const struct cdi *cdi, struct mr_e
 		return -1;
 	for (i = 0; i < scratch.rules.count; i++)
 		*mr_list_add(&spec->rules) = scratch.rules.items[i];
-	if (!wish.driver)
-		return 0;
-	const char *words[] = {CDI_HOOK,   "create-runtime", "--visible",
-			       list,	   "--no-rules",     directories ? "--spec-dirs" : NULL,
-			       directories};
-	hook = mr_list_add(&spec->hooks);
-	*hook = (struct mr_hook){.point = mr_copy("createRuntime"), .path = path};
-	for (i = 0; i < sizeof(words) / sizeof(*words) && words[i]; i++) {
-		hook->argv = mr_grow(hook->argv, &count, sizeof(*hook->argv));
-		hook->argv[i] = mr_copy(words[i]);
+	if (spec->rootless && geteuid()) {
+		holders = cdi_holders(err);
+		if (!holders || cdi_place_holders(&scratch, holders, err))
+			return -1;
 	}
-	hook->argv = mr_grow(hook->argv, &count, sizeof(*hook->argv));
+	if (wish.driver)
+		add_hook(spec, path, list, holders);
 	free(list);
 	return 0;
+}
+
+static int bind_holders(struct mr_spec *spec, struct mr_error *err)
+{
+	char *folder = cdi_holders(err);
+	int ret = folder ? cdi_place_holders(spec, folder, err) : -1;
+
+	free(folder);
+	return ret;
 }
 
 int mr_inject(struct mr_spec *spec, struct mr_error *err)
@@ -187,8 +151,8 @@ int mr_inject(struct mr_spec *spec, struct mr_error *err)
 
 	cdi_load(&cdi, NULL);
 	ret = spec->gpu_hook ? inject_later(spec, &cdi, err) : inject_now(spec, &cdi, err);
-	if (!ret && spec->rootless)
-		ret = place_holders(spec, err);
+	if (!ret && spec->rootless && !spec->gpu_hook)
+		ret = bind_holders(spec, err);
 	cdi_free(&cdi);
 	return ret;
 }

@@ -25,12 +25,17 @@ class ControlError(Exception):
 
 
 class ContextStatus(msgspec.Struct, frozen=True):
-    """An open file of a device; ``inode`` is its memory file's. Counters are missing while it is lost."""
+    """An open file of a device; ``inode`` is its memory file's. Counters are missing while it is lost.
+
+    ``rules`` tells who let its open pass: "kernel" where a device list of the
+    kernel's was asked, "emulated" where there is none that knows the node.
+    """
 
     id: int
     pid: int
     name: str
     inode: int
+    rules: str = "emulated"
     buffers: int = 0
     channels: int = 0
     bytes: int = 0

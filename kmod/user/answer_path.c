@@ -93,10 +93,11 @@ static bool follows(const struct path_call *what, int flags)
 	return !(flags & AT_SYMLINK_NOFOLLOW);
 }
 
-static void open_node(struct call *call, unsigned int minor, int flags)
+static void open_node(struct call *call, const struct target *target, int flags)
 {
 	struct context *context;
 	int fd, error;
+	bool kernel;
 
 	if (flags & O_DIRECTORY) {
 		notify_answer(call, -ENOTDIR);
@@ -110,11 +111,16 @@ static void open_node(struct call *call, unsigned int minor, int flags)
 		notify_answer(call, -EACCES);
 		return;
 	}
-	error = context_open(minor, call->pid, &context, &fd);
+	error = verdict_open(call->task, target, &kernel);
+	if (!error)
+		error = context_open(target->minor, call->pid, &context, &fd);
 	if (error) {
 		notify_answer(call, error);
 		return;
 	}
+	context->placed = target->placed;
+	context->kernel = kernel;
+	context->node = target->info;
 	call->context = context;
 	/* Closing our copy of an undelivered descriptor is its last close: inotify frees it. */
 	notify_give_fd(call, fd, flags & O_CLOEXEC);
@@ -144,18 +150,18 @@ static void open_version(struct call *call, int flags)
 		close(fd);
 }
 
-static void answer_open(struct call *call, struct target target, int flags)
+static void answer_open(struct call *call, const struct target *target, int flags)
 {
 	if (flags & O_PATH) {
 		notify_continue(call);
 		return;
 	}
-	if (target.kind == TARGET_VERSION)
+	if (target->kind == TARGET_VERSION)
 		open_version(call, flags);
-	else if (target.kind == TARGET_VERSION_DIR)
+	else if (target->kind == TARGET_VERSION_DIR)
 		notify_continue(call);
 	else
-		open_node(call, target.minor, flags);
+		open_node(call, target, flags);
 }
 
 static void answer_access(struct call *call, struct target target)
@@ -179,9 +185,15 @@ static void answer_access(struct call *call, struct target target)
 static void answer_target(struct call *call, const struct path_call *what, struct target target,
 			  int flags)
 {
+	/* Of a real node the kernel knows all but how to open it; of a file in its place, the rights. */
+	if (target.fd && what->verb != VERB_OPEN &&
+	    (S_ISCHR(target.info.st_mode) || what->verb == VERB_ACCESS)) {
+		notify_continue(call);
+		return;
+	}
 	switch (what->verb) {
 	case VERB_OPEN:
-		answer_open(call, target, flags);
+		answer_open(call, &target, flags);
 		break;
 	case VERB_STAT:
 		answer_stat(call, target, call->notif.data.args[what->out]);
@@ -231,6 +243,7 @@ void answer_path(struct call *call)
 			target.kind = TARGET_OTHER;
 	}
 	if (target.kind == TARGET_OTHER || !notify_still_valid(call)) {
+		close_target(&target);
 		notify_continue(call);
 		return;
 	}
@@ -239,4 +252,5 @@ void answer_path(struct call *call)
 	call->in = path;
 	call->in_size = (uint16_t)length;
 	answer_target(call, what, target, flags);
+	close_target(&target);
 }

@@ -22,7 +22,7 @@ static uint32_t mode_of(struct target target)
 	case TARGET_VERSION_DIR:
 		return S_IFDIR | 0555;
 	default:
-		return S_IFCHR | 0666;
+		return S_IFCHR | (target.placed ? target.info.st_mode & 07777 : 0666);
 	}
 }
 
@@ -40,12 +40,23 @@ static void place_of(struct target target, dev_t *dev, uint64_t *ino)
 {
 	struct stat info = {0};
 
+	if (target.placed) {
+		*dev = target.info.st_dev;
+		*ino = target.info.st_ino;
+		return;
+	}
 	stat(target.kind == TARGET_VERSION || target.kind == TARGET_VERSION_DIR ? "/proc" : "/dev",
 	     &info);
 	*dev = info.st_dev;
 	*ino = 0xfa6e0000u + target.kind * 1000u + target.minor;
 	if (!born.tv_sec)
 		clock_gettime(CLOCK_REALTIME, &born);
+}
+
+static uint32_t owner_of(const struct call *call, const struct target *target, const char *map,
+			 uint32_t id)
+{
+	return target->placed ? task_map_id(call->task, map, id) : 0;
 }
 
 static void finish(struct call *call, uint64_t user, const void *result, size_t size)
@@ -66,6 +77,8 @@ void answer_stat(struct call *call, struct target target, uint64_t user)
 	place_of(target, &info.st_dev, &ino);
 	info.st_ino = ino;
 	info.st_mode = mode_of(target);
+	info.st_uid = owner_of(call, &target, "uid_map", target.info.st_uid);
+	info.st_gid = owner_of(call, &target, "gid_map", target.info.st_gid);
 	info.st_rdev = makedev(major, minor);
 	info.st_atim = info.st_mtim = info.st_ctim = born;
 	finish(call, user, &info, sizeof(info));
@@ -85,6 +98,8 @@ void answer_statx(struct call *call, struct target target, uint64_t user)
 	device_of(target, &info.stx_rdev_major, &info.stx_rdev_minor);
 	place_of(target, &dev, &ino);
 	info.stx_ino = ino;
+	info.stx_uid = owner_of(call, &target, "uid_map", target.info.st_uid);
+	info.stx_gid = owner_of(call, &target, "gid_map", target.info.st_gid);
 	info.stx_dev_major = major(dev);
 	info.stx_dev_minor = minor(dev);
 	info.stx_atime.tv_sec = info.stx_mtime.tv_sec = info.stx_ctime.tv_sec = born.tv_sec;

@@ -4,7 +4,7 @@
  *
  * The nodes live in this process's /dev. A program that sees that very
  * directory sees them, by whatever path. In any other /dev they exist only if
- * something is there under that name: what injection binds in.
+ * injection put something there under that name: a node, or a file bound there.
  */
 #define _GNU_SOURCE
 #include "user.h"
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <linux/magic.h>
 
@@ -73,18 +74,49 @@ static bool is_own_dev(int root, int at)
 	return same;
 }
 
+static bool is_mount_point(int fd)
+{
+	struct statx info;
+
+	return !statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &info) &&
+	       info.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+/* A node with our numbers, or a file bound there: what an ordinary user of a /dev can't make. */
+static bool is_placed(const struct target *target)
+{
+	bool uvm = target->minor == FGPU_MINOR_UVM;
+
+	if (S_ISCHR(target->info.st_mode))
+		return target->info.st_rdev ==
+		       makedev(uvm ? FAKEGPU_UVM_MAJOR : FAKEGPU_MAJOR, uvm ? 0 : target->minor);
+	return S_ISREG(target->info.st_mode) && is_mount_point(target->fd);
+}
+
 struct target node_at(int root, int at, const char *name)
 {
 	struct target found = {.kind = TARGET_NODE};
-	struct stat info;
 
 	if (!minor_of_name(name, &found.minor))
 		return no_target;
 	if (same_file(at, "", AT_FDCWD, "/dev"))
 		return found;
-	if (!is_own_dev(root, at) || fstatat(at, name, &info, AT_SYMLINK_NOFOLLOW))
+	if (!is_own_dev(root, at))
 		return no_target;
-	return S_ISREG(info.st_mode) || S_ISCHR(info.st_mode) ? found : no_target;
+	found.fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (found.fd < 0)
+		return no_target;
+	found.placed = !fstat(found.fd, &found.info) && is_placed(&found);
+	if (found.placed)
+		return found;
+	close(found.fd);
+	return no_target;
+}
+
+void close_target(const struct target *target)
+{
+	if (target->fd > 0)
+		close(target->fd);
 }
 
 /* Every procfs numbers its own "driver" alike; `rest` is what follows "fakegpu" in the path. */
@@ -116,5 +148,8 @@ struct target descriptor_at(int at, const char *name)
 
 struct target target_of(const struct context *context)
 {
-	return (struct target){.kind = TARGET_CONTEXT, .minor = context->minor};
+	return (struct target){.kind = TARGET_CONTEXT,
+			       .minor = context->minor,
+			       .placed = context->placed,
+			       .info = context->node};
 }

@@ -44,7 +44,8 @@ static void say_context(struct reply *reply, struct context *context)
 
 	say(reply, "{\"id\":%u,\"pid\":%d,\"name\":\"", context->id, (int)context->pid);
 	say_name(reply, context->name);
-	say(reply, "\",\"inode\":%llu", (unsigned long long)context->ino);
+	say(reply, "\",\"inode\":%llu,\"rules\":\"%s\"", (unsigned long long)context->ino,
+	    context->kernel ? "kernel" : "emulated");
 	if (!ask(context, FAKEGPU_IOC_CTX_INFO, &info))
 		say(reply,
 		    ",\"buffers\":%u,\"channels\":%u,\"bytes\":%llu,\"quota\":%llu,"

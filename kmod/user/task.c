@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define CACHED 256
+#define NOBODY 65534 /* what the kernel shows for an id that a user namespace has not */
 
 static struct task cache[CACHED];
 
@@ -95,6 +96,26 @@ const struct task *task_of(pid_t tid)
 	}
 	task->tid = tid;
 	return task;
+}
+
+/* An id of ours as the thread's user namespace has it; `map` is "uid_map" or "gid_map". */
+uint32_t task_map_id(const struct task *task, const char *map, uint32_t id)
+{
+	int fd = openat(task->dir, map, O_RDONLY | O_CLOEXEC);
+	unsigned int inside, outside, count;
+	FILE *stream = fd < 0 ? NULL : fdopen(fd, "r");
+	uint32_t found = NOBODY;
+
+	if (!stream) {
+		if (fd >= 0)
+			close(fd);
+		return id;
+	}
+	while (found == NOBODY && fscanf(stream, "%u %u %u", &inside, &outside, &count) == 3)
+		if (id >= outside && id - outside < count)
+			found = inside + (id - outside);
+	fclose(stream);
+	return found;
 }
 
 /* fstatat() of one of its descriptors, as the file behind it. */

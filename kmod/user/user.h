@@ -77,6 +77,8 @@ bool device_exists(unsigned int minor); /* minor as the witness counts: 255 ctl,
  * @dev, @ino: of that memory, how a descriptor of a program is recognised
  * @watch: inotify watch that tells of the last close
  * @base: its whole mmap space
+ * @placed, @node: it was opened by a node of the program's own, which looked like this
+ * @kernel: the kernel's device list was asked and let it pass
  */
 struct context {
 	struct context *next;
@@ -91,6 +93,9 @@ struct context {
 	ino_t ino;
 	int watch;
 	char *base;
+	bool placed;
+	bool kernel;
+	struct stat node;
 	struct fakegpu_fence_slot told[FAKEGPU_MAX_CHANNELS]; /* the witness, last */
 };
 
@@ -142,6 +147,7 @@ struct task {
 const struct task *task_of(pid_t tid);
 /* What a wait should end with because of a signal: 0 = there is none, -EINTR, -ERESTARTSYS. */
 int task_interruption(const struct task *task);
+uint32_t task_map_id(const struct task *task, const char *map, uint32_t id);
 bool task_stat_fd(const struct task *task, int fd, struct stat *info);
 
 /* node.c, paths.c */
@@ -154,9 +160,18 @@ enum target_kind {
 	TARGET_CONTEXT,	    /* /proc/self/fd/N of an open node: minor */
 };
 
+/**
+ * struct target - what a path leads to
+ * @placed: injection put it into the program's own /dev; else it is the host's
+ * @info: what stands there, of a placed one
+ * @fd: O_PATH of that, or 0; close_target() closes it
+ */
 struct target {
 	enum target_kind kind;
 	unsigned int minor;
+	bool placed;
+	struct stat info;
+	int fd;
 };
 
 extern const struct target no_target;
@@ -169,6 +184,7 @@ struct target node_at(int root, int at, const char *name);
 struct target version_at(int at, const char *rest);
 struct target descriptor_at(int at, const char *name);
 struct target target_of(const struct context *context);
+void close_target(const struct target *target);
 
 /*
  * What `path` of a program means; follow = the last component, too, if a
@@ -221,6 +237,12 @@ bool notify_continue(const struct call *call); /* the kernel does it; nothing to
 int poller_add(int fd, void (*ready)(void *data, uint32_t events), void *data);
 void poller_remove(int fd);
 int poller_run(bool (*done)(void)); /* serves until done(); 0 or -errno */
+
+/*
+ * verdict.c: 0 or -errno for an open by a node; @kernel: as the kernel's device
+ * list has it, not only the permissions.
+ */
+int verdict_open(const struct task *task, const struct target *target, bool *kernel);
 
 /* answer_*.c: each takes the call to its end */
 

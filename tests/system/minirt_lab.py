@@ -22,7 +22,9 @@ from tests.support import ROOT, eventually
 
 NOBODY = 65534
 STUCK = 60.0
-UNIFIED = Path("/sys/fs/cgroup/unified") if Path("/sys/fs/cgroup/unified").is_dir() else Path("/sys/fs/cgroup")
+UNIFIED = (
+    Path("/sys/fs/cgroup/unified") if Path("/sys/fs/cgroup/unified").is_dir() else Path("/sys/fs/cgroup")
+)
 SANITIZED = "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 

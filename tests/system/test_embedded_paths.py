@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 from pathlib import Path
 
@@ -141,7 +142,14 @@ def test_in_another_root_the_device_is_there_only_if_something_was_put_there(
     look = ("chroot", new_root, "/busybox", "stat", "-L", "-c", "%F", "/dev/fakegpu0")
     assert on_device(native, *look).returncode == 1
     (new_root / "dev/fakegpu0").touch()
+    assert on_device(native, *look).stdout == "regular empty file\n"
+    (new_root / "dev/fakegpu0").unlink()
+    os.mknod(new_root / "dev/fakegpu0", stat.S_IFCHR | 0o666, os.makedev(120, 0))
     assert on_device(native, *look).stdout == "character special file\n"
+    (new_root / "dev/fakegpu0").unlink()
+    os.mknod(new_root / "dev/fakegpu0", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    opened = on_device(native, "chroot", new_root, "/busybox", "sh", "-c", "echo x >/dev/fakegpu0")
+    assert (opened.returncode, opened.stderr) == (0, "")  # it is /dev/null under another name
     (new_root / "dev/fakegpu0").unlink()
     (new_root / "dev/fakegpu0").symlink_to("/dev/nothing")
     assert on_device(native, *look).returncode == 1
@@ -154,7 +162,10 @@ def test_a_mount_namespace_with_its_own_dev_hides_the_device(native: Path) -> No
     hidden = on_device(native, "unshare", "-m", "sh", "-c", script.format("true"))
     assert hidden.returncode == 1
     assert "No such file" in hidden.stderr
-    placed = on_device(native, "unshare", "-m", "sh", "-c", script.format("touch /dev/fakegpu0"))
+    touched = on_device(native, "unshare", "-m", "sh", "-c", script.format("touch /dev/fakegpu0"))
+    assert touched.stdout == "regular empty file\n"
+    bind = "touch /dev/fakegpu0 /dev/x && mount --bind /dev/x /dev/fakegpu0"
+    placed = on_device(native, "unshare", "-m", "sh", "-c", script.format(bind))
     assert placed.stdout == "character special file\n"
     shared = on_device(native, "unshare", "-m", "stat", "-c", "%F", "/dev/fakegpu0")
     assert shared.stdout == "character special file\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -132,7 +133,7 @@ def new_root(tmp_path: Path) -> Path:
 @pytest.mark.root
 @root_only
 def test_in_another_root_links_and_dots_stay_within_it(native: Path, new_root: Path) -> None:
-    (new_root / "dev/fakegpu0").touch()
+    os.mknod(new_root / "dev/fakegpu0", stat.S_IFCHR | 0o666, os.makedev(120, 0))
     (new_root / "gpu").symlink_to("/dev/fakegpu0")
     (new_root / "dir").mkdir()
     look = ("chroot", new_root, "/busybox", "stat", "-L", "-c", "%F")
