@@ -72,7 +72,8 @@ int mr_verb_delete(int argc, char **argv, struct mr_error *err)
 			       : err->status;
 	}
 	if (!force && mr_state_alive(&state) && !mr_state_orphan(&state))
-		return mr_fail(err, EBUSY, "the container %s runs; end it by: minirt delete --force %s",
+		return mr_fail(err, EBUSY,
+			       "the container %s runs; end it by: minirt delete --force %s",
 			       argv[1], argv[1]),
 		       err->status;
 	return mr_clean(states, state.id, err) ? err->status : 0;
