@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -9,10 +10,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
 from glassstack.collectors.control import Control, Status
+from glassstack.containers.cdi_check import check
 from glassstack.containers.scan import scan
 from tests.injecting import NAME, NOBODY, STUCK, Place
 from tests.support import ROOT, eventually
@@ -248,3 +252,59 @@ def test_links_of_the_image_lead_nowhere_outside(place: Place) -> None:
     (place.root / "usr/lib/glassstack").symlink_to(f"../../../../../..{outside}")
     place.minirt(["--gpu", NAME], "/bin/ls")
     assert list(outside.iterdir()) == []
+
+
+VALUES = [
+    None,
+    True,
+    0,
+    -1,
+    2**31,
+    2**63,
+    "",
+    "x",
+    "/x",
+    [],
+    {},
+    [1],
+    ["A=b"],
+    {"a": "b"},
+    "none",
+    "1.1.0",
+    "A.b/c",
+]
+MEMBERS = [
+    "hostPath",
+    "env",
+    "annotations",
+    "netDevices",
+    "type",
+    "cdiVersion",
+    "name",
+    "kind",
+    "permissions",
+]
+
+
+def branches(value: Any) -> list[Any]:
+    """All objects and lists in a document."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [value for _ in range(isinstance(value, dict | list))] + [
+        two for one in inner for two in branches(one)
+    ]
+
+
+def test_both_checkers_say_the_same_of_damaged_specifications(place: Place) -> None:
+    random = Random(23)
+    good = json.loads((place.specs / "gpu.json").read_text())
+    refused = 0
+    for _ in range(100):
+        document = copy.deepcopy(good)
+        branch = random.choice(branches(document))
+        keys = [*branch, *MEMBERS] if isinstance(branch, dict) else range(len(branch))
+        branch[random.choice(keys)] = copy.deepcopy(random.choice(VALUES))
+        (place.specs / "gpu.json").write_text(json.dumps(document))
+        said = place.minirt(["--gpu", "a/b=none"], "/bin/ls", devices=0).stderr
+        assert ("left out" in said) is bool(check(document)), (document, check(document), said)
+        refused += "left out" in said
+    assert 20 < refused < 100
