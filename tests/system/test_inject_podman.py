@@ -30,7 +30,8 @@ here=$1/podman
 mkdir "$here"
 pods() { podman --root "$here/storage" --runroot "$here/run" --tmpdir "$here/tmp" --storage-driver vfs \\
     --cgroup-manager cgroupfs --events-backend file --runtime runc "$@"; }
-in_pod() { pods run --rm --network none --pull never --ulimit nofile=1024:1024 --ulimit nproc=1024:1024 "$@"; }
+limits="--ulimit nofile=1024:1024 --ulimit nproc=1024:1024"
+in_pod() { pods run --rm --network none --pull never $limits "$@"; }
 tar -C "$1/root" -cf - . | pods import --quiet - localhost/glassstack-test >&2
 in_pod --device glassstack.dev/gpu=0 localhost/glassstack-test /usr/bin/vectoradd
 in_pod --device glassstack.dev/gpu=1 localhost/glassstack-test /bin/ls /dev
