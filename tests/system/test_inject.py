@@ -92,6 +92,15 @@ def test_mode_and_owner_are_those_of_the_node_and_count(place: Place) -> None:
         assert opens or "Permission denied" in done.stderr
 
 
+def test_the_mode_counts_too_where_a_file_stands_for_the_node(folder: Path, minirt: Path) -> None:
+    place = Place(folder, minirt.parent, NOBODY).make()
+    place.edit_spec(fileMode=0o400)
+    script = "stat -c %A /dev/fakegpu0; : <>/dev/fakegpu0"
+    done = place.minirt(["--gpu", NAME, "--cap-drop", "all"], "/bin/sh", "-c", script)
+    assert done.stdout == "cr--------\n"
+    assert "Permission denied" in done.stderr
+
+
 def test_a_file_that_nobody_injected_is_a_file(place: Place) -> None:
     show = "touch /dev/fakegpu0; stat -c %F /dev/fakegpu0; : <>/dev/fakegpu0"
     assert place.minirt([], "/bin/sh", "-c", show).stdout == "regular empty file\n"
