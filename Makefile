@@ -11,7 +11,7 @@
 .PHONY: setup build check check-python check-c check-shell test bench lock clean
 
 BIN := .venv/bin
-C_FILES := $(sort $(wildcard kmod/*/*.[ch] minirt/*.[ch] tests/c/*.[ch] tests/kmod/*.[ch] tests/minirt/*.[ch] bench/*.c \
+C_FILES := $(sort $(wildcard kmod/*/*.[ch] minirt/*.[ch] tests/c/*.[ch] tests/kmod/*.[ch] tests/minirt/*/*.[ch] bench/*.c \
 	glassstack/collectors/bpf/*.c))
 
 # $(call with,TOOL,COMMAND): where TOOL is missing say so, and fail in CI, which promises it.
@@ -39,6 +39,7 @@ check-c:
 	$(call with,clang,$(MAKE) -s -C kmod CC=clang OUT=../build/check/clang)
 	$(call with,gcc,$(MAKE) -s -C minirt CC=gcc OUT=../build/check/gcc)
 	$(call with,clang,$(MAKE) -s -C minirt CC=clang OUT=../build/check/clang)
+	$(call with,gcc,$(MAKE) -s -C tests/minirt OUT=../../build/check/minirt-tests)
 	$(call with,gcc,$(MAKE) -s -C tests/kmod OUT=../../build/check/kmod-tests)
 	$(call with,sparse,$(MAKE) -s -C kmod/linux W=1 C=2 CF=-Wsparse-error KCFLAGS=-Werror OUT=../../build/check/kmod)
 

@@ -101,6 +101,9 @@ _Noreturn void mr_inside(const struct mr_container *container)
 	int peer = -1;
 
 	setsid();
+	if (container->input >= 0 && dup2(container->input, STDIN_FILENO) >= 0 &&
+	    dup2(container->output, STDOUT_FILENO) >= 0)
+		dup2(container->output, STDERR_FILENO);
 	mr_step_keep_proc();
 	if (set_up(container, &peer, &err))
 		mr_give_up(container->sync, &err);

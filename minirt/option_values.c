@@ -29,6 +29,7 @@ FLAG(set_no_seccomp, spec->no_seccomp = true)
 FLAG(set_tty, spec->terminal = true)
 FLAG(set_no_tty, spec->terminal = false)
 FLAG(set_detach, (spec->detach = true, spec->terminal = false))
+FLAG(set_log, choice->log = value)
 FLAG(set_pid_file, choice->pid_file = value)
 FLAG(add_gpu, *mr_list_add(&spec->gpu) = mr_copy(value))
 

@@ -43,6 +43,7 @@ static const struct mr_option table[] = {
 	{MR_RUN | MR_EXEC, "tty", NULL, "a terminal (default when in and output are one)", set_tty},
 	{MR_RUN | MR_EXEC, "no-tty", NULL, "no terminal", set_no_tty},
 	{MR_RUN, "detach", NULL, "print the name and leave it running", set_detach},
+	{MR_RUN, "log", "FILE", "what a detached command says (default: nowhere)", set_log},
 	{MR_RUN | MR_EXEC, "steps", "N|FILE", "tell each step to descriptor N or FILE, as JSON lines",
 	 set_steps},
 	{MR_RUN, "pid-file", "FILE", "write the host's pid of its PID 1", set_pid_file},

@@ -53,5 +53,6 @@ MR_APPLY(set_no_tty);
 MR_APPLY(set_detach);
 MR_APPLY(set_steps);
 MR_APPLY(set_pid_file);
+MR_APPLY(set_log);
 
 #endif

@@ -96,13 +96,28 @@ static int write_pid(const struct mr_choice *choice, pid_t pid, struct mr_error 
 	return 0;
 }
 
+/* A detached command has none of the caller's files, which others may wait for the end of. */
+static int open_files(struct mr_container *container, const struct mr_choice *choice,
+		      struct mr_error *err)
+{
+	const char *log = choice->log ? choice->log : "/dev/null";
+
+	if (!container->spec->detach)
+		return 0;
+	container->input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	container->output = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (container->input < 0 || container->output < 0)
+		return mr_fail(err, errno, "open %s: %m", log);
+	return 0;
+}
+
 static int start(int states, struct mr_container *container, const struct mr_choice *choice,
 		 struct mr_error *err)
 {
 	const struct mr_spec *spec = container->spec;
 
 	/* Written down first: what is made is found again, whenever this process ends. */
-	if (mr_cgroup_place(&container->cgroup, spec, err) ||
+	if (open_files(container, choice, err) || mr_cgroup_place(&container->cgroup, spec, err) ||
 	    mr_state_write(states, container, "creating", err) ||
 	    mr_cgroup_make(&container->cgroup, spec, err) || mr_spawn(container, err) ||
 	    mr_state_write(states, container, "created", err) || mr_spawn_go(container, err) ||
@@ -147,6 +162,8 @@ int mr_verb_run(int argc, char **argv, struct mr_error *err)
 					 .cgroup.fd = -1,
 					 .pidfd = -1,
 					 .sync = -1,
+					 .input = -1,
+					 .output = -1,
 					 .terminal.master = -1};
 	int status = -1;
 

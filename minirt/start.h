@@ -44,6 +44,7 @@ char *mr_rule_text(const struct mr_rule *rule);
 enum mr_verb { MR_RUN = 1, MR_EXEC = 2 };
 struct mr_choice {
 	const char *pid_file;
+	const char *log;
 	int steps_fd;
 };
 int mr_options(enum mr_verb verb, int *argc, char ***argv, struct mr_spec *spec,
@@ -116,6 +117,7 @@ int mr_idmap_write(pid_t pid, const struct mr_spec *spec, struct mr_error *err);
  * struct mr_container - a container as its parent has it
  * @pid: of its PID 1, in the parent's PID namespace
  * @sync: to the container's side until the command is executed
+ * @input, @output: of a detached command, or -1
  * @mask: signals to be blocked in the command
  */
 struct mr_container {
@@ -124,6 +126,8 @@ struct mr_container {
 	pid_t pid;
 	int pidfd;
 	int sync;
+	int input;
+	int output;
 	sigset_t mask;
 	struct mr_terminal terminal;
 };

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "start.h"
@@ -76,6 +76,34 @@ json_t *mr_state_json(const struct mr_state *state)
 		state->no_seccomp, "rules", rules(state));
 }
 
+/* At once: jansson itself writes to a descriptor word by word, and reads from one byte by byte. */
+static int write_json(int file, const json_t *json)
+{
+	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	ssize_t size = text ? (ssize_t)strlen(text) : 0;
+	int ret = text && write(file, text, (size_t)size) == size ? 0 : -1;
+
+	free(text);
+	return ret;
+}
+
+static json_t *read_json(int file, json_error_t *wrong)
+{
+	struct stat info;
+	char *text = NULL;
+	json_t *json = NULL;
+	ssize_t n;
+
+	snprintf(wrong->text, sizeof(wrong->text), "it can't be read");
+	if (!fstat(file, &info) && info.st_size > 0)
+		text = malloc((size_t)info.st_size);
+	n = text ? read(file, text, (size_t)info.st_size) : -1;
+	if (n > 0)
+		json = json_loadb(text, (size_t)n, 0, wrong);
+	free(text);
+	return json;
+}
+
 int mr_state_save(int states, const struct mr_state *state, struct mr_error *err)
 {
 	char path[MR_ID_MAX + 32], fresh[MR_ID_MAX + 32];
@@ -85,7 +113,7 @@ int mr_state_save(int states, const struct mr_state *state, struct mr_error *err
 	snprintf(path, sizeof(path), "%s/state.json", state->id);
 	snprintf(fresh, sizeof(fresh), "%s/state.json.new", state->id);
 	MR_FD file = openat(states, fresh, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-	if (!json || file < 0 || json_dumpfd(json, file, JSON_COMPACT) ||
+	if (file < 0 || write_json(file, json) ||
 	    renameat(states, fresh, states, path))
 		code = errno;
 	json_decref(json);
@@ -151,7 +179,7 @@ int mr_state_read(int states, const char *id, struct mr_state *state, struct mr_
 	MR_FD file = openat(states, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (file < 0 && errno == ENOENT)
 		return mr_fail(err, ENOENT, "there is no container %s; see: minirt ps", id);
-	json = file < 0 ? NULL : json_loadfd(file, 0, &wrong);
+	json = file < 0 ? NULL : read_json(file, &wrong);
 	if (!json)
 		return mr_fail(err, EINVAL, "the state of %s can't be read: %s", id,
 			       file < 0 ? strerror(errno) : wrong.text);

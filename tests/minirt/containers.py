@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOBODY = 65534
@@ -23,16 +24,11 @@ LIMIT_S = 60
 Done = subprocess.CompletedProcess[str]
 
 
-def build(out: Path) -> tuple[Path, Path]:
-    """minirt and the guest under ``out``. Raises CalledProcessError with the compiler's words."""
-    for folder, words in (("minirt", []), ("tests/minirt", ["guest"])):
-        subprocess.run(
-            ["make", "-s", f"-j{os.cpu_count()}", "-C", ROOT / folder, f"OUT={out}", *words],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-    return out / "bin/minirt", out / "guest"
+def build_guest(out: Path) -> Path:
+    """The guest under ``out``. Raises CalledProcessError with the compiler's words."""
+    command: list[str | Path] = ["make", "-s", "-C", ROOT / "tests/minirt", f"OUT={out}", "guest"]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return out / "guest"
 
 
 def make_root(folder: Path, guest: Path) -> Path:
@@ -61,26 +57,51 @@ class Runtime:
     def root(self) -> Path:
         return self.folder / "root"
 
-    def host(self, command: Sequence[str | Path], **more: object) -> Done:
-        """A command outside of any container, as this user."""
+    def host(self, command: Sequence[str | Path], *, silent: bool = False, fds: Sequence[int] = ()) -> Done:
+        """A command outside of any container, as this user.
+
+        ``silent`` keeps nothing of its output: what it leaves running may hold a pipe open for ever.
+        """
         other = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-        return subprocess.run(  # type: ignore[call-overload,no-any-return]
+        given: dict[str, Any] = other if self.rootless and os.geteuid() == 0 else {}
+        output = subprocess.DEVNULL if silent else subprocess.PIPE
+        return subprocess.run(
             list(command),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=output,
+            stderr=output,
             text=True,
             timeout=LIMIT_S,
             cwd="/",
             env={"PATH": os.defpath, "MINIRT_STATE_DIR": str(self.folder / "state")},
-            **(other if self.rootless and os.geteuid() == 0 else {}),
-            **more,
+            pass_fds=fds,
+            **given,
         )
 
-    def run(self, *verb: str, options: Sequence[str] = (), **more: object) -> Done:
-        """A verb of the guest in a container that ends with it."""
+    def command(self, options: Sequence[str], verb: Sequence[str]) -> list[str | Path]:
+        """The command line that runs a verb of the guest."""
         rootless = ["--rootless"] if self.rootless else []
-        command = [self.program, "run", *rootless, *options, self.root, "/guest", *verb]
-        return self.host(command, **more)
+        return [self.program, "run", *rootless, *options, self.root, "/guest", *verb]
+
+    def run(self, *verb: str, options: Sequence[str] = (), fds: Sequence[int] = ()) -> Done:
+        """A verb of the guest in a container that ends with it."""
+        return self.host(self.command(options, verb), fds=fds)
+
+    @contextmanager
+    def running(self, name: str, *options: str) -> Iterator[str]:
+        """A container that sleeps until the end of the block, by its name."""
+        command = self.command(["--id", name, "--detach", *options], ["sleep", "600"])
+        started = self.host(command, silent=True)
+        assert started.returncode == 0, f"{command}: status {started.returncode}"
+        try:
+            yield name
+        finally:
+            removed = self.host([self.program, "delete", "--force", name])
+            assert removed.returncode == 0, removed
+
+    def inside(self, name: str, *verb: str) -> Done:
+        """A verb in a container that runs."""
+        return self.host([self.program, "exec", name, "/guest", *verb])
 
 
 @contextmanager
