@@ -69,7 +69,8 @@ static int become_user(const struct mr_spec *spec, struct mr_error *err)
 		return mr_fail(err, errno, "read own capabilities: %m");
 	data[0].effective = data[0].permitted;
 	data[1].effective = data[1].permitted;
-	return syscall(SYS_capset, &header, data) ? mr_fail(err, errno, "keep capabilities: %m") : 0;
+	return syscall(SYS_capset, &header, data) ? mr_fail(err, errno, "keep capabilities: %m")
+						  : 0;
 }
 
 static int reduce(const struct mr_spec *spec, struct mr_error *err)

@@ -238,9 +238,9 @@ int mr_caps_by_name(const char *name, uint64_t *bit);
 int mr_caps_drop(uint64_t keep, struct mr_error *err);
 int mr_seccomp_load(struct mr_error *err);
 
-/* hide.c: masked and read-only paths of the new root, which is "/" by then or @root_fd */
+/* hide.c: masked and read-only paths of the new root, before it becomes "/" */
 void mr_hide_defaults(struct mr_spec *spec); /* adds the usual ones to its lists */
-int mr_hide_paths(const struct mr_spec *spec, struct mr_error *err);
+int mr_hide_paths(int root, const struct mr_spec *spec, struct mr_error *err);
 
 /* inject.c: CDI: the edits for @spec->gpu out of /etc/cdi and /var/run/cdi put into the specification */
 int mr_inject(struct mr_spec *spec, struct mr_error *err);

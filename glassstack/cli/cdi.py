@@ -17,8 +17,7 @@ from glassstack.containers.cdi_check import Fault
 from glassstack.containers.inventory import (
     Inventory,
     embedded_inventory,
-    embedded_names,
-    kernel_inventory,
+    inventory,
     umd_libraries,
 )
 from glassstack.format.text import plain
@@ -77,27 +76,26 @@ def _inventory(devices: int | None) -> Inventory:
             return embedded_inventory(gpu.control.name)
         finally:
             gpu.close()
-    found = kernel_inventory()
-    names = [] if found else embedded_names()
-    if found is None and not names:
+    found = inventory()
+    if found is None:
         remedy = "load the module, run this on `glassstack run`, or say --devices N for an embedded GPU"
         raise CommandError("no fakegpu device is here, of a kernel or embedded", remedy, MISSING)
-    return found or embedded_inventory(names[0])
+    return found
 
 
 def _generate(args: argparse.Namespace) -> int:
     artifacts = Artifacts()
     try:
-        inventory = _inventory(args.devices)
-        libraries = umd_libraries(artifacts, inventory.version)
+        found = _inventory(args.devices)
+        libraries = umd_libraries(artifacts, found.version)
         hook = artifacts.bin("fakegpu-hook")
     except MissingArtifactError as error:
         raise CommandError(error.cause, error.remedy, MISSING) from error
     except (ControlError, DeviceError) as error:
         raise CommandError(str(error), "start it again", MISSING) from error
-    document = cdi_write.specification(inventory, libraries, hook, args.device_name_strategy)
+    document = cdi_write.specification(found, libraries, hook, args.device_name_strategy)
     _write(args.output, cdi_write.text(document))
-    if inventory.source != "kernel":
+    if found.source != "kernel":
         print("note: for an embedded GPU: only programs that run on it find these nodes", file=sys.stderr)
     return OK
 

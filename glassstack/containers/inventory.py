@@ -84,10 +84,19 @@ def embedded_inventory(name: str) -> Inventory:
     return Inventory(gpus, shared, name, status.version)
 
 
-def embedded_names(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """The embedded device that this process runs on, else those that are running."""
-    own = environ.get(ENV, "")
-    return [own] if own else discover()
+def inventory(environ: Mapping[str, str] = os.environ) -> Inventory | None:
+    """What is here: of the embedded device this process runs on, else of the kernel, else of one that runs.
+
+    Raises:
+        ControlError: the embedded device does not answer.
+    """
+    # The first shows its own programs nodes that look like a kernel's.
+    if own := environ.get(ENV, ""):
+        return embedded_inventory(own)
+    if found := kernel_inventory():
+        return found
+    running = discover()
+    return embedded_inventory(running[0]) if running else None
 
 
 def umd_libraries(artifacts: Artifacts, version: str) -> list[Path]:

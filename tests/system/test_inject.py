@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -9,10 +10,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
 from glassstack.collectors.control import Control, Status
+from glassstack.containers.cdi_check import check
 from glassstack.containers.scan import scan
 from tests.injecting import NAME, NOBODY, STUCK, Place
 from tests.support import ROOT, eventually
@@ -86,6 +90,15 @@ def test_mode_and_owner_are_those_of_the_node_and_count(place: Place) -> None:
         done = place.minirt(["--gpu", NAME, "--user", user], *OPEN)
         assert (done.returncode == 0) is opens, done
         assert opens or "Permission denied" in done.stderr
+
+
+def test_the_mode_counts_too_where_a_file_stands_for_the_node(folder: Path, minirt: Path) -> None:
+    place = Place(folder, minirt.parent, NOBODY).make()
+    place.edit_spec(fileMode=0o400)
+    script = "stat -c %A /dev/fakegpu0; : <>/dev/fakegpu0"
+    done = place.minirt(["--gpu", NAME, "--cap-drop", "all"], "/bin/sh", "-c", script)
+    assert done.stdout == "cr--------\n"
+    assert "Permission denied" in done.stderr
 
 
 def test_a_file_that_nobody_injected_is_a_file(place: Place) -> None:
@@ -194,13 +207,28 @@ def test_the_variable_is_no_isolation(place: Place) -> None:
 
 @needs_runc
 def test_runc_starts_a_bundle_that_cdi_apply_edited(place: Place) -> None:
-    bundle = place.bundle("/usr/bin/vectoradd", hook=None)
+    # A hook that is there too brings nothing a second time: the edits say "void" to it.
+    script = "vectoradd && ls /dev"
+    bundle = place.bundle("/bin/sh", "-c", script, env=["FAKEGPU_VISIBLE_DEVICES=all"])
     words = ["cdi", "apply", NAME, "--config", str(bundle / "config.json"), "--spec-dir", str(place.specs)]
     environ = os.environ | {"PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-m", "glassstack.cli.main", *words], check=True, env=environ)
     done = place.runc(bundle)
     assert done.returncode == 0, done.stderr
     assert "Test PASSED" in done.stdout
+    assert "fakegpu1" not in done.stdout
+
+
+def test_generate_on_an_embedded_device_describes_that_one(place: Place) -> None:
+    words = ["-m", "glassstack.cli.main", "cdi", "generate"]
+    environ = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [str(place.native / "fakegpu-run"), "--devices", "3", "--", sys.executable, *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, check=True)
+    names = [device["name"] for device in json.loads(done.stdout)["devices"]]
+    uuids = [name for name in names if name.startswith("GPU-fa6e617c-510d-4f10-8a3b-67707500000")]
+    assert sorted(set(names) - set(uuids)) == ["0", "1", "2", "all"]
+    assert len(uuids) == 3
+    assert "for an embedded GPU" in done.stderr
 
 
 @pytest.mark.parametrize("hole", HOLES)
@@ -211,11 +239,17 @@ def test_minirt_refuses_what_cdi_validate_refuses(place: Place, hole: str) -> No
     assert f"left out: {place.specs}/bad.json: " in done.stderr
 
 
-def test_a_conflict_and_a_later_directory(place: Place) -> None:
+def test_two_files_that_claim_a_name_and_a_later_directory_that_settles_it(place: Place) -> None:
     shutil.copy(place.specs / "gpu.json", place.specs / "twin.json")
     done = place.minirt(["--gpu", NAME], "/bin/ls")
     assert done.returncode == 125
     assert f"{NAME} is claimed by " in done.stderr
+    later = place.folder / "later"
+    later.mkdir()
+    device = {"name": "0", "containerEdits": {"env": ["FROM=later"]}}
+    document = {"cdiVersion": "0.5.0", "kind": "glassstack.dev/gpu", "devices": [device]}
+    (later / "gpu.json").write_text(json.dumps(document))
+    assert "FROM=later" in place.minirt(["--gpu", NAME], "/bin/env").stdout.splitlines()
 
 
 def test_links_of_the_image_lead_nowhere_outside(place: Place) -> None:
@@ -227,3 +261,59 @@ def test_links_of_the_image_lead_nowhere_outside(place: Place) -> None:
     (place.root / "usr/lib/glassstack").symlink_to(f"../../../../../..{outside}")
     place.minirt(["--gpu", NAME], "/bin/ls")
     assert list(outside.iterdir()) == []
+
+
+VALUES = [
+    None,
+    True,
+    0,
+    -1,
+    2**31,
+    2**63,
+    "",
+    "x",
+    "/x",
+    [],
+    {},
+    [1],
+    ["A=b"],
+    {"a": "b"},
+    "none",
+    "1.1.0",
+    "A.b/c",
+]
+MEMBERS = [
+    "hostPath",
+    "env",
+    "annotations",
+    "netDevices",
+    "type",
+    "cdiVersion",
+    "name",
+    "kind",
+    "permissions",
+]
+
+
+def branches(value: Any) -> list[Any]:
+    """All objects and lists in a document."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [value for _ in range(isinstance(value, dict | list))] + [
+        two for one in inner for two in branches(one)
+    ]
+
+
+def test_both_checkers_say_the_same_of_damaged_specifications(place: Place) -> None:
+    random = Random(23)
+    good = json.loads((place.specs / "gpu.json").read_text())
+    refused = 0
+    for _ in range(100):
+        document = copy.deepcopy(good)
+        branch = random.choice(branches(document))
+        keys = [*branch, *MEMBERS] if isinstance(branch, dict) else range(len(branch))
+        branch[random.choice(keys)] = copy.deepcopy(random.choice(VALUES))
+        (place.specs / "gpu.json").write_text(json.dumps(document))
+        said = place.minirt(["--gpu", "a/b=none"], "/bin/ls", devices=0).stderr
+        assert ("left out" in said) is bool(check(document)), (document, check(document), said)
+        refused += "left out" in said
+    assert 20 < refused < 100

@@ -1,4 +1,4 @@
-"""What generated specifications hold, what edits do to a configuration, and what the variable asks for."""
+"""What generated specifications hold, and what edits do to a configuration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from glassstack.containers import cdi_apply, cdi_write
 from glassstack.containers.cdi_cache import CdiError, Device
 from glassstack.containers.cdi_check import check
 from glassstack.containers.inventory import Gpu, Inventory, Node
-from glassstack.containers.visible import VARIABLE, VisibleError, Wish, wish
 
 LIBRARIES = (Path("/opt/lib/libfakecuda.so.550.54.14"), Path("/opt/lib/libfakeml.so.550.54.14"))
 HOOK = Path("/opt/bin/fakegpu-hook")
@@ -132,25 +131,3 @@ def test_a_file_is_written_whole_and_can_be_read_by_all(tmp_path: Path) -> None:
     assert json.loads(target.read_text()) == document()
     assert target.stat().st_mode & 0o777 == 0o644
     assert [path.name for path in target.parent.iterdir()] == ["glassstack.json"]
-
-
-@pytest.mark.parametrize(
-    ("value", "wanted"),
-    [
-        (None, Wish(False)),
-        ("", Wish(False)),
-        ("void", Wish(False)),
-        ("none", Wish(True)),
-        ("all", Wish(True, ("all",))),
-        ("0,GPU-uuid-1,0", Wish(True, ("0", "GPU-uuid-1"))),
-        (" 1 ,", Wish(True, ("1",))),
-    ],
-)
-def test_the_variable_means_what_its_model_means(value: str | None, wanted: Wish) -> None:
-    environ = {} if value is None else {VARIABLE: value}
-    assert wish(environ, ("0", "1", "GPU-uuid-0", "GPU-uuid-1")) == wanted
-
-
-def test_a_gpu_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(VisibleError, match="names '7', and no GPU is called so: 0, 1"):
-        wish({VARIABLE: "0,7"}, ("0", "1"))
