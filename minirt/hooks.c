@@ -87,7 +87,8 @@ static int run(const struct mr_hook *hook, int state, struct mr_error *err)
 	mr_step_end(&step, code, "point=%s path=%s status=%d", hook->point, hook->path,
 		    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 	if (code)
-		return mr_fail(err, code, "%s hook %s: %s", hook->point, hook->path, strerror(code));
+		return mr_fail(err, code, "%s hook %s: %s", hook->point, hook->path,
+			       strerror(code));
 	if (status)
 		return mr_fail(err, 0, "%s hook %s failed with status %d", hook->point, hook->path,
 			       WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));

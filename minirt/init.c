@@ -34,8 +34,8 @@ static bool reap(pid_t command, int *status)
 static void keep_kill(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{.effective = 1U << CAP_KILL,
-						  .permitted = 1U << CAP_KILL}};
+	struct __user_cap_data_struct data[2] = {
+		{.effective = 1U << CAP_KILL, .permitted = 1U << CAP_KILL}};
 
 	syscall(SYS_capset, &header, data);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

@@ -116,9 +116,10 @@ static void convert(const char *conversion, va_list *args, char *text, size_t si
 	} else {
 		uint64_t value = wide ? va_arg(*args, uint64_t) : va_arg(*args, unsigned int);
 
-		snprintf(text, size, kind == 'x'   ? "%#" PRIx64
-				     : kind == 'o' ? "%#" PRIo64
-						   : "%" PRIu64,
+		snprintf(text, size,
+			 kind == 'x'   ? "%#" PRIx64
+			 : kind == 'o' ? "%#" PRIo64
+				       : "%" PRIu64,
 			 value);
 	}
 }

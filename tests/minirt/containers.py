@@ -62,21 +62,21 @@ class Runtime:
 
         ``silent`` keeps nothing of its output: what it leaves running may hold a pipe open for ever.
         """
-        other = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-        given: dict[str, Any] = other if self.rootless and os.geteuid() == 0 else {}
         output = subprocess.DEVNULL if silent else subprocess.PIPE
         return subprocess.run(
-            list(command),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            text=True,
-            timeout=LIMIT_S,
-            cwd="/",
-            env={"PATH": os.defpath, "MINIRT_STATE_DIR": str(self.folder / "state")},
-            pass_fds=fds,
-            **given,
+            list(command), stdout=output, stderr=output, timeout=LIMIT_S, pass_fds=fds, **self.given()
         )
+
+    def given(self) -> dict[str, Any]:
+        """What subprocess is to be told: the user, the environment, that all is text."""
+        other = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        return {
+            "stdin": subprocess.DEVNULL,
+            "text": True,
+            "cwd": "/",
+            "env": {"PATH": os.defpath, "MINIRT_STATE_DIR": str(self.folder / "state")},
+            **(other if self.rootless and os.geteuid() == 0 else {}),
+        }
 
     def command(self, options: Sequence[str], verb: Sequence[str]) -> list[str | Path]:
         """The command line that runs a verb of the guest."""

@@ -92,7 +92,7 @@ def test_the_device_list_of_a_running_container_changes() -> None:
     node = Path("/dev/fakegpu0").stat().st_rdev
     rule = f"c {os.major(node)}:{os.minor(node)} rwm"
     with rootful() as runtime, running(runtime, "one", "--device", "/dev/fakegpu0"):
-        change = [runtime.program, "devices", "one"]
+        change = [str(runtime.program), "devices", "one"]
         allowed = within(runtime, "one", "opendev", "/dev/fakegpu0", "rw").stdout
         denied = runtime.host([*change, f"deny {rule}"]), within(runtime, "one", "opendev", "/dev/fakegpu0")
         again = runtime.host([*change, f"allow {rule}"]), within(runtime, "one", "opendev", "/dev/fakegpu0")
@@ -112,8 +112,8 @@ def test_killed_at_random_moments_nothing_is_left() -> None:
         environment = {"MINIRT_STATE_DIR": str(runtime.folder / "state")}
         for _ in range(KILLS):
             options = ["--memory", "32M", "--pids", "9", *(["--net"] if chance.random() < 0.3 else [])]
-            command = [runtime.program, "run", *options, runtime.root, "/guest", "sleep", "600"]
-            process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+            words = map(str, (runtime.program, "run", *options, runtime.root, "/guest", "sleep", "600"))
+            process = subprocess.Popen(list(words), env=environment, stderr=subprocess.DEVNULL)
             try:
                 process.wait(chance.random() * 0.15)  # a start takes about 0.08 s here
             except subprocess.TimeoutExpired:

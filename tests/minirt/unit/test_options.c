@@ -21,6 +21,8 @@ static void capabilities_have_names(void)
 	CHECK_EQ(mr_caps_by_name("cap_Checkpoint_Restore", &bit), 0);
 	CHECK_EQ(bit, CAP(CHECKPOINT_RESTORE));
 	CHECK_EQ(bit, 1ull << CAP_LAST_CAP); /* the table ends where the kernel's does */
+	CHECK_EQ(mr_caps_by_name("SYSLOG", &bit), 0);
+	CHECK_EQ(bit, CAP(SYSLOG));
 	CHECK(mr_caps_by_name("CAP_EVERYTHING", &bit) < 0);
 	CHECK(mr_caps_by_name("CAP_", &bit) < 0);
 }

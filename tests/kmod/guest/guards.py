@@ -122,6 +122,21 @@ def test_a_delegated_unit_is_used_by_the_rules() -> None:
     assert "memory" in down
 
 
+def test_an_ordinary_user_limits_in_what_is_delegated_to_it() -> None:
+    """As in a scope of systemd's for a user: the group and the two files to hand down by are the user's."""
+    unit = CGROUPS / "user.scope"
+    (CGROUPS / "cgroup.subtree_control").write_text("+memory +cpu +pids")
+    options = ["--memory", "16M", "--swap", "0"]
+    with containers.runtime(MINIRT, GUEST, rootless=True) as runtime, inside(unit):
+        os.setxattr(unit, "user.delegate", b"1")
+        for path in (unit, unit / "cgroup.procs", unit / "cgroup.subtree_control"):
+            os.chown(path, containers.NOBODY, containers.NOBODY)
+        fine = runtime.run("memhog", str(4 * MIB), options=options)
+        killed = runtime.run("memhog", str(64 * MIB), options=options)
+    assert fine.returncode == 0, fine
+    assert killed.returncode == KILLED, killed
+
+
 def test_another_user_without_delegation_is_told() -> None:
     with containers.runtime(MINIRT, GUEST, rootless=True) as runtime:
         done = limited(runtime)
