@@ -44,7 +44,7 @@ check-c:
 	$(call with,sparse,$(MAKE) -s -C kmod/linux W=1 C=2 CF=-Wsparse-error KCFLAGS=-Werror OUT=../../build/check/kmod)
 
 check-shell:
-	$(call with,shellcheck,shellcheck -x glass .ci/run glassstack/gpu/lab/guest.sh tests/kmod/run_guest $(wildcard tests/kmod/guest/*.sh))
+	$(call with,shellcheck,shellcheck -x glass .ci/run glassstack/gpu/lab/guest.sh tests/kmod/run_guest tests/make_image $(wildcard tests/kmod/guest/*.sh))
 
 test:
 	@./glass test $(ARGS)

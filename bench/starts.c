@@ -4,6 +4,7 @@
  * its end, and the largest resident set of it and what it waited for.
  *
  *   starts RUNS COMMAND… -- COMMAND…
+ *   starts --true                      is what both start
  *
  * Small and static: the memory that a child has before it executes is ours.
  */
@@ -67,6 +68,8 @@ int main(int argc, char **argv)
 	struct seen *theirs = calloc((size_t)(runs > 0 ? runs : 1), sizeof(*theirs));
 	char **second = NULL;
 
+	if (argc == 2 && !strcmp(argv[1], "--true"))
+		return 0;
 	for (i = 2; i < argc && !second; i++) {
 		if (strcmp(argv[i], "--"))
 			continue;

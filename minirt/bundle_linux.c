@@ -10,8 +10,8 @@ static const struct {
 	const char *name;
 	unsigned int flag;
 } namespaces[] = {
-	{"pid", CLONE_NEWPID}, {"mount", CLONE_NEWNS},	 {"network", CLONE_NEWNET},
-	{"uts", CLONE_NEWUTS}, {"ipc", CLONE_NEWIPC},	 {"cgroup", CLONE_NEWCGROUP},
+	{"pid", CLONE_NEWPID},	 {"mount", CLONE_NEWNS}, {"network", CLONE_NEWNET},
+	{"uts", CLONE_NEWUTS},	 {"ipc", CLONE_NEWIPC},	 {"cgroup", CLONE_NEWCGROUP},
 	{"user", CLONE_NEWUSER},
 };
 
@@ -21,7 +21,8 @@ static int add_namespace(struct mr_spec *spec, const json_t *json, struct mr_err
 	size_t i;
 
 	if (mr_json_text(json, "path"))
-		return mr_usage(err, "config.json: joining the namespace of another is not offered");
+		return mr_usage(err,
+				"config.json: joining the namespace of another is not offered");
 	for (i = 0; i < sizeof(namespaces) / sizeof(*namespaces); i++) {
 		if (!type || strcmp(namespaces[i].name, type))
 			continue;
@@ -37,7 +38,7 @@ static int read_namespaces(struct mr_spec *spec, const json_t *list, struct mr_e
 	size_t i;
 
 	spec->namespaces = 0;
-	json_array_foreach(list, i, one)
+	json_array_foreach (list, i, one)
 		if (add_namespace(spec, one, err))
 			return -1;
 	if (!(spec->namespaces & CLONE_NEWNS) || !(spec->namespaces & CLONE_NEWPID))
@@ -117,7 +118,7 @@ static void add_texts(const json_t *list, struct mr_spec *spec, bool hidden)
 	const json_t *path;
 	size_t i;
 
-	json_array_foreach(list, i, path) {
+	json_array_foreach (list, i, path) {
 		if (!json_string_value(path))
 			continue;
 		if (hidden)
@@ -134,15 +135,15 @@ int mr_bundle_linux(struct mr_spec *spec, const json_t *config, struct mr_error 
 
 	if (read_namespaces(spec, mr_json_at(config, "namespaces"), err))
 		return -1;
-	json_array_foreach(mr_json_at(config, "uidMappings"), i, one)
+	json_array_foreach (mr_json_at(config, "uidMappings"), i, one)
 		*mr_list_add(&spec->uids) = read_map(one);
-	json_array_foreach(mr_json_at(config, "gidMappings"), i, one)
+	json_array_foreach (mr_json_at(config, "gidMappings"), i, one)
 		*mr_list_add(&spec->gids) = read_map(one);
 	read_limits(&spec->limits, mr_json_at(config, "resources"));
-	json_array_foreach(mr_json_at(config, "resources.devices"), i, one)
+	json_array_foreach (mr_json_at(config, "resources.devices"), i, one)
 		if (read_rule(spec, one, err))
 			return -1;
-	json_array_foreach(mr_json_at(config, "devices"), i, one)
+	json_array_foreach (mr_json_at(config, "devices"), i, one)
 		if (read_device(spec, one, err))
 			return -1;
 	add_texts(mr_json_at(config, "maskedPaths"), spec, true);

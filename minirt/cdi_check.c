@@ -19,6 +19,7 @@ enum form { TEXT, PATH, NUMBER, FLAG, TEXTS, ENVS, NUMBERS, MAP, OBJECT, OBJECTS
  * struct member - a member of an object
  * @since: index in versions[] of the first version that has it
  * @inner: the members of what it holds, for OBJECT and OBJECTS
+ * @allowed: which texts it may be, NULL for any
  */
 struct member {
 	const char *name;
@@ -26,70 +27,13 @@ struct member {
 	bool required;
 	unsigned int since;
 	const struct member *inner;
+	bool (*allowed)(const char *text);
 };
 
 static const char *const versions[] = {"0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0",
 				       "0.6.0", "0.7.0", "0.8.0", "1.0.0", "1.1.0"};
 #define VERSIONS (sizeof(versions) / sizeof(*versions))
 enum { V040 = 3, V050, V060, V070, V110 = 9 };
-
-static const char *const points[] = {"prestart",       "createRuntime", "createContainer",
-				     "startContainer", "poststart",	"poststop"};
-
-static const struct member node_members[] = {
-	{"path", PATH, true, 0, NULL},	       {"hostPath", PATH, false, V050, NULL},
-	{"type", TEXT, false, 0, NULL},	       {"major", NUMBER, false, 0, NULL},
-	{"minor", NUMBER, false, 0, NULL},     {"fileMode", NUMBER, false, 0, NULL},
-	{"permissions", TEXT, false, 0, NULL}, {"uid", NUMBER, false, 0, NULL},
-	{"gid", NUMBER, false, 0, NULL},       {NULL, TEXT, false, 0, NULL},
-};
-static const struct member net_members[] = {
-	{"hostInterfaceName", TEXT, true, 0, NULL},
-	{"name", TEXT, true, 0, NULL},
-	{NULL, TEXT, false, 0, NULL},
-};
-static const struct member mount_members[] = {
-	{"hostPath", TEXT, true, 0, NULL}, {"containerPath", PATH, true, 0, NULL},
-	{"type", TEXT, false, V040, NULL}, {"options", TEXTS, false, 0, NULL},
-	{NULL, TEXT, false, 0, NULL},
-};
-static const struct member hook_members[] = {
-	{"hookName", TEXT, true, 0, NULL},   {"path", PATH, true, 0, NULL},
-	{"args", TEXTS, false, 0, NULL},     {"env", ENVS, false, 0, NULL},
-	{"timeout", NUMBER, false, 0, NULL}, {NULL, TEXT, false, 0, NULL},
-};
-static const struct member rdt_members[] = {
-	{"closID", TEXT, false, 0, NULL},
-	{"l3CacheSchema", TEXT, false, 0, NULL},
-	{"memBwSchema", TEXT, false, 0, NULL},
-	{"schemata", TEXTS, false, V110, NULL},
-	{"enableMonitoring", FLAG, false, V110, NULL},
-	{NULL, TEXT, false, 0, NULL},
-};
-static const struct member edit_members[] = {
-	{"env", ENVS, false, 0, NULL},
-	{"deviceNodes", OBJECTS, false, 0, node_members},
-	{"netDevices", OBJECTS, false, V110, net_members},
-	{"hooks", OBJECTS, false, 0, hook_members},
-	{"mounts", OBJECTS, false, 0, mount_members},
-	{"intelRdt", OBJECT, false, V070, rdt_members},
-	{"additionalGids", NUMBERS, false, V070, NULL},
-	{NULL, TEXT, false, 0, NULL},
-};
-static const struct member device_members[] = {
-	{"name", TEXT, true, 0, NULL},
-	{"annotations", MAP, false, V060, NULL},
-	{"containerEdits", OBJECT, true, 0, edit_members},
-	{NULL, TEXT, false, 0, NULL},
-};
-static const struct member spec_members[] = {
-	{"cdiVersion", TEXT, true, 0, NULL},
-	{"kind", TEXT, true, 0, NULL},
-	{"annotations", MAP, false, V060, NULL},
-	{"devices", OBJECTS, true, 0, device_members},
-	{"containerEdits", OBJECT, false, 0, edit_members},
-	{NULL, TEXT, false, 0, NULL},
-};
 
 /* A letter (or, for a device, a digit), then letters, digits and @more; no sign at the end. */
 static bool is_name(const char *text, size_t length, const char *more, bool digit_first)
@@ -121,17 +65,85 @@ static bool is_one_of(const char *text, const char *const *list, size_t count)
 	return false;
 }
 
-/* What only some texts are allowed for; by the member's name, which is unique to it. */
-static bool is_allowed(const char *name, const char *text)
+static bool is_point(const char *text)
 {
-	if (!strcmp(name, "kind"))
-		return is_kind(text);
-	if (!strcmp(name, "hookName"))
-		return is_one_of(text, points, sizeof(points) / sizeof(*points));
-	if (!strcmp(name, "permissions"))
-		return !strcmp(text, "none") || text[strspn(text, "rwm")] == '\0';
-	return true;
+	static const char *const points[] = {"prestart",       "createRuntime", "createContainer",
+					     "startContainer", "poststart",	"poststop"};
+
+	return is_one_of(text, points, sizeof(points) / sizeof(*points));
 }
+
+static bool is_node_type(const char *text)
+{
+	static const char *const types[] = {"", "b", "c", "u", "p"};
+
+	return is_one_of(text, types, sizeof(types) / sizeof(*types));
+}
+
+static bool is_access(const char *text)
+{
+	return !strcmp(text, "none") || !text[strspn(text, "rwm")];
+}
+
+static const struct member node_members[] = {
+	{"path", PATH, true, 0, NULL, NULL},
+	{"hostPath", PATH, false, V050, NULL, NULL},
+	{"type", TEXT, false, 0, NULL, is_node_type},
+	{"major", NUMBER, false, 0, NULL, NULL},
+	{"minor", NUMBER, false, 0, NULL, NULL},
+	{"fileMode", NUMBER, false, 0, NULL, NULL},
+	{"permissions", TEXT, false, 0, NULL, is_access},
+	{"uid", NUMBER, false, 0, NULL, NULL},
+	{"gid", NUMBER, false, 0, NULL, NULL},
+	{NULL, TEXT, false, 0, NULL, NULL},
+};
+static const struct member net_members[] = {
+	{"hostInterfaceName", TEXT, true, 0, NULL, NULL},
+	{"name", TEXT, true, 0, NULL, NULL},
+	{NULL, TEXT, false, 0, NULL, NULL},
+};
+static const struct member mount_members[] = {
+	{"hostPath", TEXT, true, 0, NULL, NULL}, {"containerPath", PATH, true, 0, NULL, NULL},
+	{"type", TEXT, false, V040, NULL, NULL}, {"options", TEXTS, false, 0, NULL, NULL},
+	{NULL, TEXT, false, 0, NULL, NULL},
+};
+static const struct member hook_members[] = {
+	{"hookName", TEXT, true, 0, NULL, is_point}, {"path", PATH, true, 0, NULL, NULL},
+	{"args", TEXTS, false, 0, NULL, NULL},	     {"env", ENVS, false, 0, NULL, NULL},
+	{"timeout", NUMBER, false, 0, NULL, NULL},   {NULL, TEXT, false, 0, NULL, NULL},
+};
+static const struct member rdt_members[] = {
+	{"closID", TEXT, false, 0, NULL, NULL},
+	{"l3CacheSchema", TEXT, false, 0, NULL, NULL},
+	{"memBwSchema", TEXT, false, 0, NULL, NULL},
+	{"schemata", TEXTS, false, V110, NULL, NULL},
+	{"enableMonitoring", FLAG, false, V110, NULL, NULL},
+	{NULL, TEXT, false, 0, NULL, NULL},
+};
+static const struct member edit_members[] = {
+	{"env", ENVS, false, 0, NULL, NULL},
+	{"deviceNodes", OBJECTS, false, 0, node_members, NULL},
+	{"netDevices", OBJECTS, false, V110, net_members, NULL},
+	{"hooks", OBJECTS, false, 0, hook_members, NULL},
+	{"mounts", OBJECTS, false, 0, mount_members, NULL},
+	{"intelRdt", OBJECT, false, V070, rdt_members, NULL},
+	{"additionalGids", NUMBERS, false, V070, NULL, NULL},
+	{NULL, TEXT, false, 0, NULL, NULL},
+};
+static const struct member device_members[] = {
+	{"name", TEXT, true, 0, NULL, NULL},
+	{"annotations", MAP, false, V060, NULL, NULL},
+	{"containerEdits", OBJECT, true, 0, edit_members, NULL},
+	{NULL, TEXT, false, 0, NULL, NULL},
+};
+static const struct member spec_members[] = {
+	{"cdiVersion", TEXT, true, 0, NULL, NULL},
+	{"kind", TEXT, true, 0, NULL, is_kind},
+	{"annotations", MAP, false, V060, NULL, NULL},
+	{"devices", OBJECTS, true, 0, device_members, NULL},
+	{"containerEdits", OBJECT, false, 0, edit_members, NULL},
+	{NULL, TEXT, false, 0, NULL, NULL},
+};
 
 static bool all_are(const json_t *list, bool (*good)(const json_t *one))
 {
@@ -187,11 +199,17 @@ static bool has_form(const struct member *member, const json_t *value)
 	}
 }
 
+/* Or holds nothing but what is empty. */
 static bool is_empty(const json_t *value)
 {
+	const char *key;
+	json_t *inner;
+
+	json_object_foreach ((json_t *)value, key, inner)
+		if (!is_empty(inner))
+			return false;
 	return (json_is_string(value) && !*json_string_value(value)) || json_is_false(value) ||
-	       (json_is_array(value) && !json_array_size(value)) ||
-	       (json_is_object(value) && !json_object_size(value));
+	       json_is_object(value) || (json_is_array(value) && !json_array_size(value));
 }
 
 static char *check_object(const struct member *members, const json_t *object, const char *where,
@@ -222,8 +240,13 @@ static char *check_member(const struct member *member, const json_t *value, cons
 	char *wrong, *place = mr_text("%s%s%s", where, *where ? "." : "", member->name);
 
 	if (!has_form(member, value) ||
-	    (json_is_string(value) && !is_allowed(member->name, json_string_value(value)))) {
+	    (member->allowed && !member->allowed(json_string_value(value)))) {
 		wrong = mr_text("%s is not what it must be", place);
+		free(place);
+		return wrong;
+	}
+	if (member->required && is_empty(value)) {
+		wrong = mr_text("%s is empty", place);
 		free(place);
 		return wrong;
 	}

@@ -64,6 +64,8 @@ int mr_verb_delete(int argc, char **argv, struct mr_error *err)
 	if (states < 0)
 		return err->status;
 	MR_FD lock = mr_state_lock(states);
+	if (lock < 0)
+		return mr_fail(err, errno, "lock the state folder: %m"), err->status;
 	if (mr_state_read(states, argv[1 + force], &state, &ignored)) {
 		*err = ignored;
 		/* A folder without a state is what a start that was cut short has left. */
@@ -72,7 +74,8 @@ int mr_verb_delete(int argc, char **argv, struct mr_error *err)
 			       : err->status;
 	}
 	if (!force && mr_state_alive(&state) && !mr_state_orphan(&state))
-		return mr_fail(err, EBUSY, "the container %s runs; end it by: minirt delete --force %s",
+		return mr_fail(err, EBUSY,
+			       "the container %s runs; end it by: minirt delete --force %s",
 			       argv[1], argv[1]),
 		       err->status;
 	return mr_clean(states, state.id, err) ? err->status : 0;
@@ -101,6 +104,8 @@ int mr_verb_devices(int argc, char **argv, struct mr_error *err)
 	if (states < 0)
 		return err->status;
 	MR_FD lock = mr_state_lock(states);
+	if (lock < 0)
+		return mr_fail(err, errno, "lock the state folder: %m"), err->status;
 	if (mr_state_read(states, argv[1], &state, err))
 		return err->status;
 	for (i = 2; i < argc; i++) {

@@ -13,10 +13,10 @@
 
 #include "start.h"
 
-static const char *const single[] = {"memory.current", "memory.peak",	  "memory.max",
-				     "pids.current",   "pids.max",	  "cpu.max"};
-static const char *const keyed[] = {"memory.events", "memory.events.local", "pids.events", "cpu.stat",
-				    "cgroup.events"};
+static const char *const single[] = {"memory.current", "memory.peak", "memory.max",
+				     "pids.current",   "pids.max",    "cpu.max"};
+static const char *const keyed[] = {"memory.events", "memory.events.local", "pids.events",
+				    "cpu.stat", "cgroup.events"};
 
 static bool slurp(int group, const char *name, char *text, size_t size)
 {
@@ -102,8 +102,9 @@ int mr_verb_events(int argc, char **argv, struct mr_error *err)
 	if (states < 0 || mr_state_read(states, argv[1], &state, err))
 		return err->status;
 	if (!state.cgroup || !*state.cgroup)
-		return mr_lacks(err, "%s has no cgroup of its own: that takes cgroup v2, as in: "
-				     "glassstack lab",
+		return mr_lacks(err,
+				"%s has no cgroup of its own: that takes cgroup v2, as in: "
+				"glassstack lab",
 				argv[1]),
 		       err->status;
 	MR_FD group = mr_cgroup_open(state.cgroup, err);

@@ -37,7 +37,6 @@ static _Noreturn void become(const struct visit *visit, int sync, int peer, cons
 {
 	struct mr_error err = {0};
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (visit->namespaces & CLONE_NEWCGROUP && setns(visit->door, CLONE_NEWCGROUP)) {
 		mr_fail(&err, errno, "enter the cgroup namespace: %m");
 		mr_give_up(sync, &err);
@@ -53,7 +52,7 @@ static int open_terminal(int sync, int *peer, struct mr_error *err)
 	if (master < 0)
 		return -1;
 	return mr_send(sync, MR_TERMINAL, NULL, master) ? mr_fail(err, errno, "send a terminal: %m")
-							 : 0;
+							: 0;
 }
 
 static int enter(const struct visit *visit, struct mr_error *err)
@@ -89,7 +88,8 @@ static _Noreturn void go_between(const struct visit *visit, int sync, const sigs
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (!pid)
 		become(visit, sync, peer, mask);
-	mr_step_end(&step, pid < 0 ? errno : 0, "flags=%#lx child=%d", (unsigned long)args.flags, (int)pid);
+	mr_step_end(&step, pid < 0 ? errno : 0, "flags=%#lx child=%d", (unsigned long)args.flags,
+		    (int)pid);
 	if (pid < 0) {
 		mr_fail(&err, errno, "start a process in the container: %m");
 		mr_give_up(sync, &err);
@@ -153,7 +153,8 @@ static int find(const char *id, struct visit *visit, struct mr_error *err)
 		return -1;
 	visit->door = open_door(&state);
 	if (visit->door < 0 || !mr_state_alive(&state) || strcmp(state.status, "running"))
-		return mr_fail(err, ESRCH, "the container %s is not running: it is %s", id, state.status);
+		return mr_fail(err, ESRCH, "the container %s is not running: it is %s", id,
+			       state.status);
 	visit->group = -1;
 	if (state.cgroup && *state.cgroup) {
 		visit->group = mr_cgroup_open(state.cgroup, err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Masked and read-only paths of the container's root, which is "/" by then.
+ * Masked and read-only paths of the container's root, before it is "/".
  *
  * A mask is an empty file or directory of a tmpfs of its own: masks
  * bound from /dev/null mask with whatever the image put there. Targets are
@@ -69,40 +69,28 @@ static int make_read_only(int tree, uint64_t more)
 }
 
 /* What is at @path in the root, or -1; no link leads out of it and none into another process. */
-static int find(const char *path)
+static int find(int root, const char *path)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
 			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), target, code;
 
-	if (root < 0)
-		return -1;
-	target = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-	code = errno;
-	close(root);
-	errno = code;
-	return target;
+	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
 /*
- * Before Linux 6.15 only what is attached can be cloned. On top of "/" it is,
- * and in nobody's way: no path from a root leads to what is mounted over it.
+ * Before Linux 6.15 only what is attached can be cloned. In the old root it is,
+ * and goes when that goes; nothing is looked up in its /proc any more.
  */
 static int attach(int tmpfs)
 {
-	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), ret, code;
+	int place = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), ret, code;
 
-	ret = root < 0 ? -1 : put_on(tmpfs, root);
+	ret = place < 0 ? -1 : put_on(tmpfs, place);
 	code = errno;
-	if (root >= 0)
-		close(root);
+	if (place >= 0)
+		close(place);
 	errno = code;
 	return ret;
-}
-
-static int detach(int tmpfs)
-{
-	return fchdir(tmpfs) || umount2(".", MNT_DETACH) || chdir("/") ? -1 : 0;
 }
 
 /* An empty tmpfs with one file and one directory in it. */
@@ -159,11 +147,11 @@ static int keep(int target, int ignored)
 }
 
 /* A path that is not there needs nothing. */
-static int apply(const char *path, const char *how, int (*change)(int, int), int tmpfs,
+static int apply(int root, const char *path, const char *how, int (*change)(int, int), int tmpfs,
 		 struct mr_error *err)
 {
 	struct mr_step step = mr_step_begin("mount");
-	int target = find(path), code = 0;
+	int target = find(root, path), code = 0;
 
 	if (target < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
@@ -175,20 +163,17 @@ static int apply(const char *path, const char *how, int (*change)(int, int), int
 	return code ? mr_fail(err, code, "%s %s: %s", how, path, strerror(code)) : 0;
 }
 
-int mr_hide_paths(const struct mr_spec *spec, struct mr_error *err)
+int mr_hide_paths(int root, const struct mr_spec *spec, struct mr_error *err)
 {
 	int tmpfs = spec->hide.count ? make_tmpfs() : -1, ret = 0;
 
 	if (spec->hide.count && tmpfs < 0)
 		return mr_fail(err, errno, "make the tmpfs that masks paths: %s", strerror(errno));
 	for (size_t i = 0; !ret && i < spec->hide.count; i++)
-		ret = apply(spec->hide.items[i], "mask", cover, tmpfs, err);
+		ret = apply(root, spec->hide.items[i], "mask", cover, tmpfs, err);
 	for (size_t i = 0; !ret && i < spec->read_only_paths.count; i++)
-		ret = apply(spec->read_only_paths.items[i], "read-only", keep, -1, err);
-	if (tmpfs < 0)
-		return ret;
-	if (detach(tmpfs) && !ret)
-		ret = mr_fail(err, errno, "take the tmpfs of the masks away: %s", strerror(errno));
-	close(tmpfs);
+		ret = apply(root, spec->read_only_paths.items[i], "read-only", keep, -1, err);
+	if (tmpfs >= 0)
+		close(tmpfs);
 	return ret;
 }

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -32,13 +33,14 @@ static int state_file(const struct mr_spec *spec, const char *status, pid_t pid)
 	json_t *state = json_pack("{s:s, s:s, s:s, s:i, s:s, s:s}", "ociVersion", "1.0.2", "id",
 				  spec->id, "status", status, "pid", (int)pid, "bundle",
 				  spec->bundle ? spec->bundle : "", "root", spec->rootfs);
+	char *text = state ? json_dumps(state, JSON_COMPACT) : NULL;
 	int file = memfd_create("state", MFD_CLOEXEC);
 
-	if (!state || file < 0 || json_dumpfd(state, file, JSON_COMPACT) ||
-	    lseek(file, 0, SEEK_SET)) {
+	if (!text || file < 0 || write(file, text, strlen(text)) < 0 || lseek(file, 0, SEEK_SET)) {
 		mr_close(&file);
 		file = -1;
 	}
+	free(text);
 	json_decref(state);
 	return file;
 }
@@ -85,7 +87,8 @@ static int run(const struct mr_hook *hook, int state, struct mr_error *err)
 	mr_step_end(&step, code, "point=%s path=%s status=%d", hook->point, hook->path,
 		    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 	if (code)
-		return mr_fail(err, code, "%s hook %s: %s", hook->point, hook->path, strerror(code));
+		return mr_fail(err, code, "%s hook %s: %s", hook->point, hook->path,
+			       strerror(code));
 	if (status)
 		return mr_fail(err, 0, "%s hook %s failed with status %d", hook->point, hook->path,
 			       WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));

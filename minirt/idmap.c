@@ -52,8 +52,9 @@ static int run_helper(const char *program, pid_t pid, const struct mr_idmap *map
 		if (errno != EINTR)
 			return mr_fail(err, errno, "wait for %s: %m", program);
 	if (status)
-		return mr_fail(err, EPERM, "%s refused the ids; are they this user's in /etc/sub%cid?",
-			       program, program[3]);
+		return mr_fail(err, EPERM,
+			       "%s refused the ids; are they this user's in /etc/sub%cid?", program,
+			       program[3]);
 	return 0;
 }
 

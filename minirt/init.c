@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,14 +30,23 @@ static bool reap(pid_t command, int *status)
 	return ended;
 }
 
-/* Nothing of the host stays open, and no privilege but to signal whom the command becomes. */
+/* No privilege but to signal whom the command becomes. Nothing is executed: there is no way back. */
+static void keep_kill(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {
+		{.effective = 1U << CAP_KILL, .permitted = 1U << CAP_KILL}};
+
+	syscall(SYS_capset, &header, data);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+/* Nothing of the host stays open. */
 static void lay_down(const struct mr_spec *spec)
 {
-	struct mr_error ignored;
-
 	mr_title_set("minirt init");
 	close_range(0, ~0U, 0);
-	mr_caps_drop(1ULL << CAP_KILL, &ignored);
+	keep_kill();
 	/* Changing credentials took both back. */
 	prctl(PR_SET_DUMPABLE, 0);
 	if (!spec->detach)

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,6 +72,21 @@ static int fill_root(const struct mr_container *container, int root, int *peer,
 	return ret ? mr_fail(err, errno, "hand over the terminal: %m") : 0;
 }
 
+/* The parent does what only it can; where that is nothing, it must only be alive still. */
+static int meet_parent(const struct mr_container *container, struct mr_error *err)
+{
+	char byte;
+
+	if (container->alone) {
+		if (!recv(container->sync, &byte, 1, MSG_DONTWAIT | MSG_PEEK))
+			return mr_fail(err, ECANCELED, "the runtime ended before the container");
+		return mr_enforce_rules(container, err);
+	}
+	if (mr_send(container->sync, MR_READY, NULL, -1))
+		return mr_fail(err, errno, "tell the parent: %m");
+	return await(container->sync, MR_GO, err);
+}
+
 static int set_up(const struct mr_container *container, int *peer, struct mr_error *err)
 {
 	const struct mr_spec *spec = container->spec;
@@ -84,12 +100,10 @@ static int set_up(const struct mr_container *container, int *peer, struct mr_err
 	MR_FD root = mr_root_prepare(spec, err);
 	if (root < 0 || set_names(spec, err) || fill_root(container, root, peer, err))
 		return -1;
-	if (mr_send(container->sync, MR_READY, NULL, -1))
-		return mr_fail(err, errno, "tell the parent: %m");
-	if (await(container->sync, MR_GO, err) ||
+	if (meet_parent(container, err) ||
 	    mr_hooks_run(spec, "createContainer", "creating", getpid(), err))
 		return -1;
-	if (mr_root_pivot(root, err) || mr_hide_paths(spec, err) ||
+	if (mr_hide_paths(root, spec, err) || mr_root_pivot(root, err) ||
 	    (spec->read_only && mr_root_read_only(err)))
 		return -1;
 	return mr_hooks_run(spec, "startContainer", "created", getpid(), err);

@@ -59,7 +59,7 @@ static void command_of(const char *pid, char *text, size_t size)
 	for (i = 0; i < n; i++) {
 		if (!text[i])
 			text[i] = ' ';
-		if ( (unsigned char)text[i] < ' ' || text[i] == 0x7f)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
 			text[i] = '?';
 	}
 }

@@ -21,7 +21,8 @@ static const struct verb {
 	{"kill", mr_verb_kill, false, "kill NAME [SIGNAL]             TERM unless said"},
 	{"delete", mr_verb_delete, false, "delete [--force] NAME          what is left of it"},
 	{"events", mr_verb_events, false, "events [--follow] NAME         of its cgroup, as JSON"},
-	{"devices", mr_verb_devices, false, "devices NAME [RULE…]           show or change the list"},
+	{"devices", mr_verb_devices, false,
+	 "devices NAME [RULE…]           show or change the list"},
 };
 
 #define COUNT (sizeof(verbs) / sizeof(*verbs))

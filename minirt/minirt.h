@@ -116,6 +116,13 @@ struct mr_limits {
 	uint64_t pids;
 };
 
+/* A resource limit of the command: RLIMIT_*, as setrlimit() takes it. */
+struct mr_rlimit {
+	int resource;
+	uint64_t soft;
+	uint64_t hard;
+};
+
 /**
  * struct mr_hook - a program of the host run at a point of the start
  * @point: "createRuntime", "createContainer", "startContainer", "poststart" or "poststop"
@@ -168,6 +175,7 @@ struct mr_spec {
 	MR_LIST(struct mr_mount) mounts;
 	MR_LIST(struct mr_device) devices;
 	MR_LIST(struct mr_rule) rules;
+	MR_LIST(struct mr_rlimit) rlimits;
 	MR_LIST(struct mr_hook) hooks;
 	MR_LIST(char *) hide;
 	MR_LIST(char *) read_only_paths;
@@ -238,9 +246,9 @@ int mr_caps_by_name(const char *name, uint64_t *bit);
 int mr_caps_drop(uint64_t keep, struct mr_error *err);
 int mr_seccomp_load(struct mr_error *err);
 
-/* hide.c: masked and read-only paths of the new root, which is "/" by then or @root_fd */
+/* hide.c: masked and read-only paths of the new root, before it becomes "/" */
 void mr_hide_defaults(struct mr_spec *spec); /* adds the usual ones to its lists */
-int mr_hide_paths(const struct mr_spec *spec, struct mr_error *err);
+int mr_hide_paths(int root, const struct mr_spec *spec, struct mr_error *err);
 
 /* inject.c: CDI: the edits for @spec->gpu out of /etc/cdi and /var/run/cdi put into the specification */
 int mr_inject(struct mr_spec *spec, struct mr_error *err);

@@ -18,8 +18,8 @@ static const struct {
 	unsigned long flag;
 	unsigned int attr;
 } attributes[] = {
-	{MS_RDONLY, MOUNT_ATTR_RDONLY},	    {MS_NOSUID, MOUNT_ATTR_NOSUID},
-	{MS_NODEV, MOUNT_ATTR_NODEV},	    {MS_NOEXEC, MOUNT_ATTR_NOEXEC},
+	{MS_RDONLY, MOUNT_ATTR_RDONLY},		{MS_NOSUID, MOUNT_ATTR_NOSUID},
+	{MS_NODEV, MOUNT_ATTR_NODEV},		{MS_NOEXEC, MOUNT_ATTR_NOEXEC},
 	{MS_NODIRATIME, MOUNT_ATTR_NODIRATIME},
 };
 
@@ -52,8 +52,8 @@ static int configure(int context, const char *data)
 		value = strchr(word, '=');
 		if (value)
 			*value++ = '\0';
-		if (*word && fsconfig(context, value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, word,
-				      value, 0))
+		if (*word && fsconfig(context, value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG,
+				      word, value, 0))
 			return -1;
 	}
 	return 0;

@@ -17,8 +17,8 @@ static const struct {
 	const char *target;
 	const char *path;
 } links[] = {
-	{"/proc/self/fd", "/dev/fd"},	      {"/proc/self/fd/0", "/dev/stdin"},
-	{"/proc/self/fd/1", "/dev/stdout"},   {"/proc/self/fd/2", "/dev/stderr"},
+	{"/proc/self/fd", "/dev/fd"},	    {"/proc/self/fd/0", "/dev/stdin"},
+	{"/proc/self/fd/1", "/dev/stdout"}, {"/proc/self/fd/2", "/dev/stderr"},
 	{"pts/ptmx", "/dev/ptmx"},
 };
 

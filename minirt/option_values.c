@@ -95,8 +95,8 @@ MR_APPLY(set_cpus)
 	return 0;
 }
 
-static int number(const char *name, const char *text, uint64_t least, uint64_t most, uint64_t *value,
-		  struct mr_error *err)
+static int number(const char *name, const char *text, uint64_t least, uint64_t most,
+		  uint64_t *value, struct mr_error *err)
 {
 	char *end;
 
@@ -185,7 +185,8 @@ MR_APPLY(set_gpu_mode)
 {
 	(void)choice;
 	spec->gpu_hook = !strcmp(value, "hook");
-	return spec->gpu_hook || !strcmp(value, "cdi") ? 0 : mr_usage(err, "--gpu-mode is cdi or hook");
+	return spec->gpu_hook || !strcmp(value, "cdi") ? 0
+						       : mr_usage(err, "--gpu-mode is cdi or hook");
 }
 
 MR_APPLY(set_steps)

@@ -39,13 +39,14 @@ static const struct mr_option table[] = {
 	{MR_RUN, "cap-drop", "NAME|all", "one that goes", drop_capability},
 	{MR_RUN, "no-seccomp", NULL, "without the default filter", set_no_seccomp},
 	{MR_RUN, "gpu", "KIND=NAME", "a device by CDI, such as glassstack.dev/gpu=0", add_gpu},
-	{MR_RUN, "gpu-mode", "cdi|hook", "inject it here, or by a createRuntime hook", set_gpu_mode},
+	{MR_RUN, "gpu-mode", "cdi|hook", "inject it here, or by a createRuntime hook",
+	 set_gpu_mode},
 	{MR_RUN | MR_EXEC, "tty", NULL, "a terminal (default when in and output are one)", set_tty},
 	{MR_RUN | MR_EXEC, "no-tty", NULL, "no terminal", set_no_tty},
 	{MR_RUN, "detach", NULL, "print the name and leave it running", set_detach},
 	{MR_RUN, "log", "FILE", "what a detached command says (default: nowhere)", set_log},
-	{MR_RUN | MR_EXEC, "steps", "N|FILE", "tell each step to descriptor N or FILE, as JSON lines",
-	 set_steps},
+	{MR_RUN | MR_EXEC, "steps", "N|FILE",
+	 "tell each step to descriptor N or FILE, as JSON lines", set_steps},
 	{MR_RUN, "pid-file", "FILE", "write the host's pid of its PID 1", set_pid_file},
 };
 

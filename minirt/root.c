@@ -93,7 +93,8 @@ int mr_root_place(int root, const char *path, bool directory)
 	MR_FD folder = mr_root_parent(root, path, name, sizeof(name));
 	if (folder < 0)
 		return -1;
-	MR_FD file = openat(folder, name, O_CREAT | O_EXCL | O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0644);
+	MR_FD file =
+		openat(folder, name, O_CREAT | O_EXCL | O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (file < 0 && errno != EEXIST)
 		return -1;
 	return mr_root_open(root, path, O_PATH);
@@ -111,7 +112,8 @@ int mr_root_prepare(const struct mr_spec *spec, struct mr_error *err)
 		return mr_fail(err, errno, "open the root %s: %m", spec->rootfs);
 	if (mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL))
 		return mr_fail(err, errno, "keep mounts from reaching the host: %m");
-	tree = open_tree(place, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	tree = open_tree(place, "",
+			 AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0 ||
 	    mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) ||
 	    move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH))

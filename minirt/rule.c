@@ -68,7 +68,7 @@ char *mr_rule_text(const struct mr_rule *rule)
 
 	put_number(major, sizeof(major), rule->major);
 	put_number(minor, sizeof(minor), rule->minor);
-	return mr_text("%s %c %s:%s %s%s%s", rule->allow ? "allow" : "deny", rule->type, major, minor,
-		       rule->access & MR_READ ? "r" : "", rule->access & MR_WRITE ? "w" : "",
+	return mr_text("%s %c %s:%s %s%s%s", rule->allow ? "allow" : "deny", rule->type, major,
+		       minor, rule->access & MR_READ ? "r" : "", rule->access & MR_WRITE ? "w" : "",
 		       rule->access & MR_MKNOD ? "m" : "");
 }

@@ -116,12 +116,13 @@ static int start(int states, struct mr_container *container, const struct mr_cho
 {
 	const struct mr_spec *spec = container->spec;
 
-	/* Written down first: what is made is found again, whenever this process ends. */
-	if (open_files(container, choice, err) || mr_cgroup_place(&container->cgroup, spec, err) ||
-	    mr_state_write(states, container, "creating", err) ||
-	    mr_cgroup_make(&container->cgroup, spec, err) || mr_spawn(container, err) ||
-	    mr_state_write(states, container, "created", err) || mr_spawn_go(container, err) ||
-	    mr_state_write(states, container, "running", err))
+	if (open_files(container, choice, err) || mr_cgroup_make(&container->cgroup, spec, err) ||
+	    mr_spawn(container, err))
+		return -1;
+	/* One that is alone ends with this process, and is in its group if it has one. */
+	if (!container->alone && mr_state_write(states, container, "created", err))
+		return -1;
+	if (mr_spawn_go(container, err) || mr_state_write(states, container, "running", err))
 		return -1;
 	if (write_pid(choice, container->pid, err))
 		return -1;
@@ -175,7 +176,9 @@ int mr_verb_run(int argc, char **argv, struct mr_error *err)
 		     mr_steps_keep(states, spec.id, true));
 	if ((spec.gpu.count || spec.gpu_hook) && mr_inject(&spec, err))
 		return err->status;
-	if (mr_state_create(states, &container, err))
+	/* Where the group will be is written down first: it is found again, whenever this ends. */
+	if (mr_cgroup_place(&container.cgroup, &spec, err) ||
+	    mr_state_create(states, &container, err))
 		return err->status;
 	if (start(states, &container, &choice, err)) {
 		abort_start(&container);

@@ -299,8 +299,8 @@ void sf_verdicts(uint8_t verdicts[SF_CALLS])
 	allow(verdicts, talking, sizeof(talking));
 	allow(verdicts, some_have, sizeof(some_have));
 	verdicts[CALL(clone)] = SF_CLONE;
-	verdicts[CALL(clone3)] =
-		SF_UNKNOWN; /* its flags are in memory, where no filter sees them */
+	/* Its flags are in memory, where no filter sees them. */
+	verdicts[CALL(clone3)] = SF_UNKNOWN;
 	verdicts[CALL(personality)] = SF_PERSONALITY;
 	verdicts[CALL(socket)] = SF_SOCKET;
 	verdicts[CALL(ioctl)] = SF_IOCTL;

@@ -17,8 +17,8 @@ static const struct {
 	unsigned int flag;
 	const char *name;
 } namespaces[] = {
-	{CLONE_NEWUSER, "user"}, {CLONE_NEWPID, "pid"},	      {CLONE_NEWNS, "mount"},
-	{CLONE_NEWNET, "net"},	 {CLONE_NEWUTS, "uts"},	      {CLONE_NEWIPC, "ipc"},
+	{CLONE_NEWUSER, "user"},     {CLONE_NEWPID, "pid"}, {CLONE_NEWNS, "mount"},
+	{CLONE_NEWNET, "net"},	     {CLONE_NEWUTS, "uts"}, {CLONE_NEWIPC, "ipc"},
 	{CLONE_NEWCGROUP, "cgroup"},
 };
 
@@ -38,10 +38,37 @@ static int clone_failed(int code, const struct mr_spec *spec, struct mr_error *e
 	if (code == EPERM && !(spec->namespaces & CLONE_NEWUSER))
 		return mr_lacks(err, "only root may make these namespaces; use --rootless");
 	if (spec->namespaces & CLONE_NEWUSER && (code == EPERM || code == ENOSPC || code == EUSERS))
-		return mr_lacks(err, "this machine lets this user make no user namespace (%s); see "
-				     "/proc/sys/user/max_user_namespaces, or use: glassstack lab",
+		return mr_lacks(err,
+				"this machine lets this user make no user namespace (%s); see "
+				"/proc/sys/user/max_user_namespaces, or use: glassstack lab",
 				strerror(code));
 	return mr_fail(err, code, "make the namespaces: %s", strerror(code));
+}
+
+/* Where there is no group, or a user namespace that makes no node usable, there is no list. */
+int mr_enforce_rules(const struct mr_container *container, struct mr_error *err)
+{
+	const struct mr_spec *spec = container->spec;
+
+	if (spec->rootless)
+		return 0;
+	if (container->cgroup.fd >= 0)
+		return mr_rules_attach(container->cgroup.fd, spec->rules.items, spec->rules.count,
+				       err);
+	struct mr_step step = mr_step_begin("device-rules");
+	mr_step_end(&step, ENOTSUP, "reason=no-cgroup");
+	return 0;
+}
+
+/*
+ * Whether the container needs nothing of its parent once it is cloned. Then
+ * neither waits for the other, which is what a start takes longest with on a
+ * busy machine.
+ */
+static bool is_alone(const struct mr_spec *spec)
+{
+	return !(spec->namespaces & CLONE_NEWUSER) && !spec->net && !spec->detach &&
+	       !mr_hooks_any(spec, "createRuntime");
 }
 
 /* The child continues in mr_inside(). The cgroup namespace is made by it, once in the group. */
@@ -68,8 +95,8 @@ static int clone_init(struct mr_container *container, int theirs, struct mr_erro
 		mr_inside(container);
 	}
 	name_namespaces(spec->namespaces, names, sizeof(names));
-	mr_step_end(&step, pid < 0 ? errno : 0, "flags=%#lx namespaces=%s child=%d", (unsigned long)args.flags,
-		    names, (int)pid);
+	mr_step_end(&step, pid < 0 ? errno : 0, "flags=%#lx namespaces=%s child=%d",
+		    (unsigned long)args.flags, names, (int)pid);
 	if (pid < 0)
 		return clone_failed(errno, spec, err);
 	container->pid = (pid_t)pid;
@@ -97,6 +124,7 @@ int mr_spawn(struct mr_container *container, struct mr_error *err)
 		return mr_fail(err, errno, "make a socket pair: %m");
 	mr_monitor_block(&container->mask);
 	container->sync = pair[0];
+	container->alone = is_alone(container->spec);
 	kind = clone_init(container, pair[1], err);
 	close(pair[1]);
 	if (kind)
@@ -107,6 +135,8 @@ int mr_spawn(struct mr_container *container, struct mr_error *err)
 		if (mr_send(container->sync, MR_MAPPED, NULL, -1))
 			return mr_fail(err, errno, "tell the container of its ids: %m");
 	}
+	if (container->alone)
+		return 0;
 	while ((kind = mr_hear(container, err)) > 0 && kind != MR_READY)
 		;
 	if (!kind)
@@ -114,36 +144,29 @@ int mr_spawn(struct mr_container *container, struct mr_error *err)
 	return kind < 0 ? -1 : 0;
 }
 
-/* Where there is no group, or a user namespace that makes no node usable, there is no list. */
-static int enforce_rules(const struct mr_container *container, struct mr_error *err)
+/* Executing the command closes the other end. */
+static int wait_for_command(struct mr_container *container, struct mr_error *err)
 {
-	const struct mr_spec *spec = container->spec;
-
-	if (spec->rootless)
-		return 0;
-	if (container->cgroup.fd >= 0)
-		return mr_rules_attach(container->cgroup.fd, spec->rules.items, spec->rules.count,
-				       err);
-	struct mr_step step = mr_step_begin("device-rules");
-	mr_step_end(&step, ENOTSUP, "reason=no-cgroup");
-	return 0;
-}
-
-int mr_spawn_go(struct mr_container *container, struct mr_error *err)
-{
-	const struct mr_spec *spec = container->spec;
 	int kind;
 
-	if (enforce_rules(container, err) ||
-	    (spec->net && mr_net_make(spec->id, container->pid, err)) ||
-	    mr_hooks_run(spec, "createRuntime", "creating", container->pid, err))
-		return -1;
-	if (mr_send(container->sync, MR_GO, NULL, -1))
-		return mr_fail(err, errno, "let the container go on: %m");
-	/* Executing the command closes the other end. */
 	while ((kind = mr_hear(container, err)) > 0)
 		;
 	close(container->sync);
 	container->sync = -1;
 	return kind;
+}
+
+int mr_spawn_go(struct mr_container *container, struct mr_error *err)
+{
+	const struct mr_spec *spec = container->spec;
+
+	if (container->alone)
+		return wait_for_command(container, err);
+	if (mr_enforce_rules(container, err) ||
+	    (spec->net && mr_net_make(spec->id, container->pid, err)) ||
+	    mr_hooks_run(spec, "createRuntime", "creating", container->pid, err))
+		return -1;
+	if (mr_send(container->sync, MR_GO, NULL, -1))
+		return mr_fail(err, errno, "let the container go on: %m");
+	return wait_for_command(container, err);
 }

@@ -121,6 +121,7 @@ int mr_idmap_write(pid_t pid, const struct mr_spec *spec, struct mr_error *err);
  * @pid: of its PID 1, in the parent's PID namespace
  * @sync: to the container's side until the command is executed
  * @input, @output: of a detached command, or -1
+ * @alone: the container's side goes on without waiting for this one
  * @mask: signals to be blocked in the command
  */
 struct mr_container {
@@ -131,12 +132,15 @@ struct mr_container {
 	int sync;
 	int input;
 	int output;
+	bool alone;
 	sigset_t mask;
 	struct mr_terminal terminal;
 };
 
 /* spawn.c: clones PID 1 and brings it up to where only the command is left to start */
 int mr_spawn(struct mr_container *container, struct mr_error *err);
+/* The device list, once all nodes are made. */
+int mr_enforce_rules(const struct mr_container *container, struct mr_error *err);
 /* What the container's side says next: its kind, 0 at its end, -1 with the failure. */
 int mr_hear(struct mr_container *container, struct mr_error *err);
 /* Lets the command start; returns when it has been executed. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "start.h"
@@ -33,7 +33,7 @@ static char **strings_of(const json_t *list)
 
 	if (!texts)
 		mr_no_memory();
-	json_array_foreach(list, i, text)
+	json_array_foreach (list, i, text)
 		texts[i] = mr_copy(json_string_value(text) ? json_string_value(text) : "");
 	return texts;
 }
@@ -65,15 +65,43 @@ json_t *mr_state_json(const struct mr_state *state)
 		"{s:s, s:s, s:s, s:i, s:o, s:{s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o,"
 		" s:i, s:i, s:I, s:i, s:b, s:b, s:b, s:b, s:o}}",
 		"ociVersion", "1.0.2", "id", state->id, "status", state->status, "pid",
-		(int)state->pid, "bundle", json_string(state->bundle ? state->bundle : ""), "minirt",
-		"start", (json_int_t)state->start, "runtime", (int)state->runtime, "runtime_start",
-		(json_int_t)state->runtime_start, "rootfs", text_or_null(state->rootfs), "cgroup",
-		text_or_null(state->cgroup), "hostname", text_or_null(state->hostname), "argv",
-		strings(state->argv), "env", strings(state->env), "cwd", text_or_null(state->cwd),
-		"uid", (int)state->uid, "gid", (int)state->gid, "capabilities",
-		(json_int_t)state->capabilities, "namespaces", (int)state->namespaces, "detached",
-		state->detached, "rootless", state->rootless, "net", state->net, "no_seccomp",
-		state->no_seccomp, "rules", rules(state));
+		(int)state->pid, "bundle", json_string(state->bundle ? state->bundle : ""),
+		"minirt", "start", (json_int_t)state->start, "runtime", (int)state->runtime,
+		"runtime_start", (json_int_t)state->runtime_start, "rootfs",
+		text_or_null(state->rootfs), "cgroup", text_or_null(state->cgroup), "hostname",
+		text_or_null(state->hostname), "argv", strings(state->argv), "env",
+		strings(state->env), "cwd", text_or_null(state->cwd), "uid", (int)state->uid, "gid",
+		(int)state->gid, "capabilities", (json_int_t)state->capabilities, "namespaces",
+		(int)state->namespaces, "detached", state->detached, "rootless", state->rootless,
+		"net", state->net, "no_seccomp", state->no_seccomp, "rules", rules(state));
+}
+
+/* At once: jansson itself writes to a descriptor word by word, and reads from one byte by byte. */
+static int write_json(int file, const json_t *json)
+{
+	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	ssize_t size = text ? (ssize_t)strlen(text) : 0;
+	int ret = text && write(file, text, (size_t)size) == size ? 0 : -1;
+
+	free(text);
+	return ret;
+}
+
+static json_t *read_json(int file, json_error_t *wrong)
+{
+	struct stat info;
+	char *text = NULL;
+	json_t *json = NULL;
+	ssize_t n;
+
+	snprintf(wrong->text, sizeof(wrong->text), "it can't be read");
+	if (!fstat(file, &info) && info.st_size > 0)
+		text = malloc((size_t)info.st_size);
+	n = text ? read(file, text, (size_t)info.st_size) : -1;
+	if (n > 0)
+		json = json_loadb(text, (size_t)n, 0, wrong);
+	free(text);
+	return json;
 }
 
 int mr_state_save(int states, const struct mr_state *state, struct mr_error *err)
@@ -85,11 +113,11 @@ int mr_state_save(int states, const struct mr_state *state, struct mr_error *err
 	snprintf(path, sizeof(path), "%s/state.json", state->id);
 	snprintf(fresh, sizeof(fresh), "%s/state.json.new", state->id);
 	MR_FD file = openat(states, fresh, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-	if (!json || file < 0 || json_dumpfd(json, file, JSON_COMPACT) ||
-	    renameat(states, fresh, states, path))
+	if (file < 0 || write_json(file, json) || renameat(states, fresh, states, path))
 		code = errno;
 	json_decref(json);
-	return code ? mr_fail(err, code, "write the state of %s: %s", state->id, strerror(code)) : 0;
+	return code ? mr_fail(err, code, "write the state of %s: %s", state->id, strerror(code))
+		    : 0;
 }
 
 static char *member(const json_t *own, const char *name)
@@ -129,7 +157,7 @@ static void fill(struct mr_state *state, const json_t *json)
 	state->rootless = json_is_true(json_object_get(own, "rootless"));
 	state->net = json_is_true(json_object_get(own, "net"));
 	state->no_seccomp = json_is_true(json_object_get(own, "no_seccomp"));
-	json_array_foreach(json_object_get(own, "rules"), i, rule) {
+	json_array_foreach (json_object_get(own, "rules"), i, rule) {
 		struct mr_rule parsed;
 
 		if (!mr_rule_parse(json_string_value(rule), &parsed, &ignored))
@@ -144,14 +172,14 @@ int mr_state_read(int states, const char *id, struct mr_state *state, struct mr_
 	json_t *json;
 
 	memset(state, 0, sizeof(*state));
-	if (snprintf(state->id, sizeof(state->id), "%s", id) >= (int)sizeof(state->id) || *id == '.' ||
-	    strchr(id, '/'))
+	if (snprintf(state->id, sizeof(state->id), "%s", id) >= (int)sizeof(state->id) ||
+	    *id == '.' || strchr(id, '/'))
 		return mr_usage(err, "there is no container %s; see: minirt ps", id);
 	snprintf(path, sizeof(path), "%s/state.json", id);
 	MR_FD file = openat(states, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (file < 0 && errno == ENOENT)
 		return mr_fail(err, ENOENT, "there is no container %s; see: minirt ps", id);
-	json = file < 0 ? NULL : json_loadfd(file, 0, &wrong);
+	json = file < 0 ? NULL : read_json(file, &wrong);
 	if (!json)
 		return mr_fail(err, EINVAL, "the state of %s can't be read: %s", id,
 			       file < 0 ? strerror(errno) : wrong.text);

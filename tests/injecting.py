@@ -76,10 +76,11 @@ class Place:
             **other,
         )
 
-    def minirt(self, options: Sequence[str], *command: str) -> Done:
+    def minirt(self, options: Sequence[str], *command: str, devices: int = 2) -> Done:
         """A container of minirt's with the image as its root."""
         kind = ["--rootless"] if self.user else []
-        return self.host(self.native / "minirt", "run", *kind, *options, self.root, *command)
+        words: list[str | Path] = ["run", *kind, *options, self.root, *command]
+        return self.host(self.native / "minirt", *words, devices=devices)
 
     def edit_spec(self, **node: Any) -> None:
         """Changes the nodes of all devices in the specification."""

@@ -11,7 +11,19 @@ from importlib import import_module
 from harness import Result
 
 Measure = Callable[[int], list[Result]]
-SUBJECTS = ("startup", "equality", "tracing", "device", "screen", "wire", "ebpf", "latency", "lab", "strace")
+SUBJECTS = (
+    "startup",
+    "equality",
+    "tracing",
+    "device",
+    "screen",
+    "wire",
+    "ebpf",
+    "latency",
+    "lab",
+    "strace",
+    "containers",
+)
 
 
 def all_measures() -> dict[str, Measure]:

@@ -112,7 +112,8 @@ def _object(shape: str, value: object, path: str) -> Iterator[Fault]:
             yield from _member(field, value[key], _join(path, key))
         elif field.required:
             yield Fault(_join(path, key), "is missing", f"add it: {field.hint or field.kind}")
-    if shape == "device" and value.get("containerEdits") == {}:
+    edits = value.get("containerEdits")
+    if shape == "device" and isinstance(edits, dict) and not any(edits.values()):
         yield Fault(_join(path, "containerEdits"), "is empty", SHAPES[shape]["containerEdits"].hint)
 
 

@@ -196,16 +196,17 @@ static int result_of(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : NO_VERDICT;
 }
 
-static int ask(const struct task *task, int node)
+/* A device list knows nodes only: of a file the group plays no part. */
+static int ask(const struct task *task, int node, bool in_group)
 {
 	static char theirs[TEXT_MAX], ours[TEXT_MAX];
-	int doors[HIERARCHIES], i, result = NO_VERDICT;
+	int doors[HIERARCHIES] = {-1, -1}, i, result = NO_VERDICT;
 	bool ready = true;
 	pid_t pid;
 
 	read_text(task->dir, "cgroup", theirs);
 	read_text(AT_FDCWD, "/proc/self/cgroup", ours);
-	for (i = 0; i < HIERARCHIES; i++) {
+	for (i = 0; in_group && i < HIERARCHIES; i++) {
 		doors[i] = door_of(theirs, ours, i);
 		ready = ready && doors[i] != -2;
 	}
@@ -227,7 +228,7 @@ int verdict_open(const struct task *task, const struct target *target, bool *ker
 	*kernel = false;
 	if (!target->placed)
 		return 0;
-	result = ask(task, target->fd);
+	result = ask(task, target->fd, S_ISCHR(target->info.st_mode));
 	if (result == NO_VERDICT)
 		return 0;
 	*kernel = S_ISCHR(target->info.st_mode);

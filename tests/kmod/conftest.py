@@ -37,6 +37,9 @@ def guest(native: Path) -> Run:
         pytest.skip(why)
     if (ROOT / "tests/kmod/Makefile").is_file():
         subprocess.run(["make", "-s", "-C", ROOT / "tests/kmod"], check=True)
+    subprocess.run(["make", "-s", "-C", ROOT / "tests/minirt", "guest"], check=True)
+    # Without libjansson there is no minirt, which its own script then tells.
+    subprocess.run(["make", "-s", "-C", ROOT / "minirt"], check=False)
     lab = ["timeout", str(RUN_S), sys.executable, "-m", "glassstack.cli.main", "lab", "--verbose", "--"]
     started = time.monotonic()
     done = subprocess.run(

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOBODY = 65534
@@ -25,7 +26,7 @@ Done = subprocess.CompletedProcess[str]
 
 def build_guest(out: Path) -> Path:
     """The guest under ``out``. Raises CalledProcessError with the compiler's words."""
-    command = ["make", "-s", "-C", ROOT / "tests/minirt", f"OUT={out}", "guest"]
+    command: list[str | Path] = ["make", "-s", "-C", ROOT / "tests/minirt", f"OUT={out}", "guest"]
     subprocess.run(command, check=True, capture_output=True, text=True)
     return out / "guest"
 
@@ -56,26 +57,51 @@ class Runtime:
     def root(self) -> Path:
         return self.folder / "root"
 
-    def host(self, command: Sequence[str | Path], **more: object) -> Done:
-        """A command outside of any container, as this user."""
-        other = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-        return subprocess.run(  # type: ignore[call-overload,no-any-return]
-            list(command),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            cwd="/",
-            env={"PATH": os.defpath, "MINIRT_STATE_DIR": str(self.folder / "state")},
-            **(other if self.rootless and os.geteuid() == 0 else {}),
-            **more,
+    def host(self, command: Sequence[str | Path], *, silent: bool = False, fds: Sequence[int] = ()) -> Done:
+        """A command outside of any container, as this user.
+
+        ``silent`` keeps nothing of its output: what it leaves running may hold a pipe open for ever.
+        """
+        output = subprocess.DEVNULL if silent else subprocess.PIPE
+        return subprocess.run(
+            list(command), stdout=output, stderr=output, timeout=LIMIT_S, pass_fds=fds, **self.given()
         )
 
-    def run(self, *verb: str, options: Sequence[str] = (), **more: object) -> Done:
-        """A verb of the guest in a container that ends with it."""
+    def given(self) -> dict[str, Any]:
+        """What subprocess is to be told: the user, the environment, that all is text."""
+        other = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        return {
+            "stdin": subprocess.DEVNULL,
+            "text": True,
+            "cwd": "/",
+            "env": {"PATH": os.defpath, "MINIRT_STATE_DIR": str(self.folder / "state")},
+            **(other if self.rootless and os.geteuid() == 0 else {}),
+        }
+
+    def command(self, options: Sequence[str], verb: Sequence[str]) -> list[str | Path]:
+        """The command line that runs a verb of the guest."""
         rootless = ["--rootless"] if self.rootless else []
-        command = [self.program, "run", *rootless, *options, self.root, "/guest", *verb]
-        return self.host(command, **more)
+        return [self.program, "run", *rootless, *options, self.root, "/guest", *verb]
+
+    def run(self, *verb: str, options: Sequence[str] = (), fds: Sequence[int] = ()) -> Done:
+        """A verb of the guest in a container that ends with it."""
+        return self.host(self.command(options, verb), fds=fds)
+
+    @contextmanager
+    def running(self, name: str, *options: str) -> Iterator[str]:
+        """A container that sleeps until the end of the block, by its name."""
+        command = self.command(["--id", name, "--detach", *options], ["sleep", "600"])
+        started = self.host(command, silent=True)
+        assert started.returncode == 0, f"{command}: status {started.returncode}"
+        try:
+            yield name
+        finally:
+            removed = self.host([self.program, "delete", "--force", name])
+            assert removed.returncode == 0, removed
+
+    def inside(self, name: str, *verb: str) -> Done:
+        """A verb in a container that runs."""
+        return self.host([self.program, "exec", name, "/guest", *verb])
 
 
 @contextmanager

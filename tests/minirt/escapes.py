@@ -92,7 +92,7 @@ def check_refused(escape: Escape, runtime: Runtime) -> None:
     try:
         with _places(runtime) as places:
             verb = [word.format(**places) for word in escape.verb]
-            done = runtime.run(*verb, options=escape.options, pass_fds=[leak])
+            done = runtime.run(*verb, options=escape.options, fds=[leak])
     finally:
         os.close(leak)
     status, code = _said(done)
@@ -115,10 +115,10 @@ def check_works(escape: Escape, runtime: Runtime) -> None:
             if "without" in escape.works:
                 verb = [word.format(**places) for word in escape.verb]
                 options = [*escape.options, *escape.works["without"]]
-                done = runtime.run(*verb, options=options, pass_fds=[leak])
+                done = runtime.run(*verb, options=options, fds=[leak])
             else:
                 verb = [word.format(**places) for word in escape.works["host"]]
-                done = runtime.host([runtime.root / "guest", *verb], pass_fds=[leak])
+                done = runtime.host([runtime.root / "guest", *verb], fds=[leak])
     finally:
         os.close(leak)
     status, code = _said(done)

@@ -118,7 +118,12 @@ class Runtime:
 
     def running(self, name: str) -> dict[str, Any]:
         """Its state, once it runs."""
-        return eventually(lambda: (found := self.state(name)).get("status") == "running" and found)
+
+        def found() -> dict[str, Any]:
+            state = self.state(name)
+            return state if state.get("status") == "running" else {}
+
+        return eventually(found)
 
     def names(self) -> list[str]:
         """The containers that there are."""

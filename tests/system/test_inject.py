@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -9,10 +10,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
 from glassstack.collectors.control import Control, Status
+from glassstack.containers.cdi_check import check
 from glassstack.containers.scan import scan
 from tests.injecting import NAME, NOBODY, STUCK, Place
 from tests.support import ROOT, eventually
@@ -86,6 +90,15 @@ def test_mode_and_owner_are_those_of_the_node_and_count(place: Place) -> None:
         done = place.minirt(["--gpu", NAME, "--user", user], *OPEN)
         assert (done.returncode == 0) is opens, done
         assert opens or "Permission denied" in done.stderr
+
+
+def test_the_mode_counts_too_where_a_file_stands_for_the_node(folder: Path, minirt: Path) -> None:
+    place = Place(folder, minirt.parent, NOBODY).make()
+    place.edit_spec(fileMode=0o400)
+    script = "stat -c %A /dev/fakegpu0; : <>/dev/fakegpu0"
+    done = place.minirt(["--gpu", NAME, "--cap-drop", "all"], "/bin/sh", "-c", script)
+    assert done.stdout == "cr--------\n"
+    assert "Permission denied" in done.stderr
 
 
 def test_a_file_that_nobody_injected_is_a_file(place: Place) -> None:
@@ -248,3 +261,99 @@ def test_links_of_the_image_lead_nowhere_outside(place: Place) -> None:
     (place.root / "usr/lib/glassstack").symlink_to(f"../../../../../..{outside}")
     place.minirt(["--gpu", NAME], "/bin/ls")
     assert list(outside.iterdir()) == []
+
+
+VALUES = [
+    None,
+    True,
+    0,
+    -1,
+    2**31,
+    2**63,
+    "",
+    "x",
+    "/x",
+    [],
+    {},
+    [1],
+    ["A=b"],
+    {"a": "b"},
+    "none",
+    "1.1.0",
+    "A.b/c",
+]
+MEMBERS = [
+    "hostPath",
+    "env",
+    "annotations",
+    "netDevices",
+    "type",
+    "cdiVersion",
+    "name",
+    "kind",
+    "permissions",
+]
+
+
+def branches(value: Any) -> list[Any]:
+    """All objects and lists in a document."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [value for _ in range(isinstance(value, dict | list))] + [
+        two for one in inner for two in branches(one)
+    ]
+
+
+def test_both_checkers_say_the_same_of_damaged_specifications(place: Place) -> None:
+    random = Random(23)
+    good = json.loads((place.specs / "gpu.json").read_text())
+    refused = 0
+    for _ in range(100):
+        document = copy.deepcopy(good)
+        branch = random.choice(branches(document))
+        keys = [*branch, *MEMBERS] if isinstance(branch, dict) else range(len(branch))
+        branch[random.choice(keys)] = copy.deepcopy(random.choice(VALUES))
+        (place.specs / "gpu.json").write_text(json.dumps(document))
+        said = place.minirt(["--gpu", "a/b=none"], "/bin/ls", devices=0).stderr
+        assert ("left out" in said) is bool(check(document)), (document, check(document), said)
+        refused += "left out" in said
+    assert 20 < refused < 100
+
+
+@pytest.mark.parametrize(
+    ("words", "state", "status", "said"),
+    [
+        ([], "", 2, "usage: fakegpu-hook create-symlinks"),
+        (["destroy"], "{}", 2, "usage: fakegpu-hook"),
+        (["create-symlinks"], "no JSON", 2, "the state on standard input is no JSON"),
+        (["create-symlinks"], "{}", 2, "the state names neither a bundle nor a root"),
+        (["create-symlinks", "--link"], "{}", 2, "unknown or without a value: --link"),
+        (["create-symlinks", "--link", "a:b"], '{"root": "ROOT"}', 2, "a link is TARGET::LINK, not: a:b"),
+        (
+            ["create-symlinks", "--link", "a::/bin/busybox"],
+            '{"root": "ROOT"}',
+            125,
+            "link /bin/busybox in the root",
+        ),
+        (
+            ["create-symlinks"],
+            '{"root": "/there-is/none"}',
+            125,
+            "open the root /there-is/none: No such file",
+        ),
+        (
+            ["update-ldcache"],
+            '{"bundle": "/there-is/none"}',
+            125,
+            "/there-is/none/config.json: unable to open",
+        ),
+    ],
+)
+def test_the_hook_says_what_is_wrong(
+    place: Place, words: list[str], state: str, status: int, said: str
+) -> None:
+    state = state.replace("ROOT", str(place.root))
+    hook = place.native / "fakegpu-hook"
+    done = subprocess.run([hook, *words], input=state, capture_output=True, text=True)
+    assert done.returncode == status
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1 or "usage" in said

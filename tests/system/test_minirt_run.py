@@ -166,7 +166,7 @@ def test_a_limit_that_cant_be_set_is_refused_and_where_it_would_work_is_said(con
 
 
 def test_an_ordinary_user_is_told_of_rootless(rootless: Runtime) -> None:
-    command = [rootless.program, "run", rootless.root, "/guest", "true"]
+    command = [str(rootless.program), "run", str(rootless.root), "/guest", "true"]
     done = subprocess.run(command, capture_output=True, **rootless.options())
     assert done.returncode == 4
     assert "--rootless" in done.stderr

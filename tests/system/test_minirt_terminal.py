@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -37,10 +38,8 @@ class Caller:
 
         def seen() -> bool:
             os.set_blocking(self.master, False)
-            try:
+            with contextlib.suppress(OSError):  # nothing there, or nobody any more
                 self.said += os.read(self.master, 65536).decode()
-            except (BlockingIOError, OSError):
-                pass
             return text in self.said
 
         eventually(seen)

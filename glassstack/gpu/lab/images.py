@@ -27,7 +27,7 @@ _COMPRESSION = ("-comp", "lz4", "-no-progress", "-quiet", "-no-xattrs", "-all-ro
 _UNNEEDED = {"dist", "node_modules", "tree"}  # tree: where a module is compiled
 _UNUSED = {"test", "idlelib", "tkinter", "lib2to3", "ensurepip", "turtledemo", "pydoc_data"}
 _DEVELOPMENT = {"mypy", "mypyc", "ruff", "pip", "setuptools", "hatchling", "virtme", "virtme_ng", "include"}
-_BUILT = {"bin", "lib", "kmod", "kmod-tests"}
+_BUILT = {"bin", "lib", "kmod", "kmod-tests", "minirt-tests"}
 
 
 class ImageError(Exception):

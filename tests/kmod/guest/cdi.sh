@@ -9,7 +9,7 @@ root=$(cd "$(dirname "$0")/../../.." && pwd)
 bin=${FAKEGPU_BIN:-$root/build/bin}
 gpu=glassstack.dev/gpu=0
 work=/mnt
-name=localhost/glassstack-test
+image=localhost/glassstack-test
 # shellcheck source=tests/kmod/ktap.sh
 . "$root/tests/kmod/ktap.sh"
 
@@ -59,25 +59,24 @@ in_a_pod() {
 }
 
 podman_imports() {
-	tar -C "$work/root" -cf - . | pods import --quiet - "$name"
+	tar -C "$work/root" -cf - . | pods import --quiet - "$image"
 }
 
 podman_shows_one_gpu() {
-	said in_a_pod --device "$gpu" "$name" /bin/ls /dev || return 1
+	said in_a_pod --device "$gpu" "$image" /bin/ls /dev || return 1
 	same "$(grep fakegpu "$work/said" | sort | tr '\n' ' ')" "fakegpu-uvm fakegpu0 fakegpuctl "
 }
 
 podman_shows_none() {
-	complains 'cudaErrorInsufficientDriver' in_a_pod "$name" /usr/bin/vectoradd
+	complains 'cudaErrorInsufficientDriver' in_a_pod "$image" /usr/bin/vectoradd
 }
 
 in_minirt() {
 	"$work/minirt" run "$@"
 }
 
-# The node alone, without what injection does to the device list.
 denied_by_minirt() {
-	complains 'Operation not permitted' in_minirt --mount /dev/fakegpu0:/dev/fakegpu0 \
+	complains 'Operation not permitted' in_minirt --device /dev/fakegpu0 --device-rule 'deny c 120:0 rw' \
 		"$work/root" /bin/sh -c ': <>/dev/fakegpu0'
 }
 
@@ -102,10 +101,30 @@ in_runc() {
 	bundle "$@" && runc --root "$work/runc" run -b "$work/bundle" "test-$$"
 }
 
+# Without the module: the embedded device lets in whom the kernel's device list lets pass.
+on_embedded() {
+	"$bin/fakegpu-run" --devices 1 -- "$@"
+}
+
+embedded_instead_of_the_module() {
+	rmmod fakegpu_uvm fakegpu || return 1
+	cd "$root" && on_embedded python3 -m glassstack.cli.main cdi generate --output /etc/cdi/glassstack.json &&
+		says 'Test PASSED' on_embedded "$work/minirt" run --gpu "$gpu" "$work/root" /usr/bin/vectoradd
+}
+
+embedded_is_denied() {
+	bundle --no-rules /bin/sh -c ': <>/dev/fakegpu0' &&
+		complains 'Operation not permitted' on_embedded runc --root "$work/runc" run -b "$work/bundle" "test-$$"
+}
+
+module_comes_back() {
+	insmod "$FAKEGPU_KO/fakegpu.ko" && insmod "$FAKEGPU_KO/fakegpu-uvm.ko"
+}
+
 [ "$list" = --list ] || prepare
 check specification writes_a_specification
 check podman-import podman_imports
-check podman-vectoradd says 'Test PASSED' in_a_pod --device "$gpu" "$name" /usr/bin/vectoradd
+check podman-vectoradd says 'Test PASSED' in_a_pod --device "$gpu" "$image" /usr/bin/vectoradd
 check podman-one-gpu podman_shows_one_gpu
 check podman-without podman_shows_none
 check minirt-cdi says 'Test PASSED' in_minirt --gpu "$gpu" "$work/root" /usr/bin/vectoradd
@@ -113,4 +132,7 @@ check minirt-hook says 'Test PASSED' in_minirt --gpu-mode hook --gpu "$gpu" "$wo
 check minirt-denied denied_by_minirt
 check runc-hook says 'Test PASSED' in_runc '' /usr/bin/vectoradd
 check runc-hook-denied complains 'Operation not permitted' in_runc --no-rules /bin/sh -c ': <>/dev/fakegpu0'
+check embedded-injected embedded_instead_of_the_module
+check embedded-denied embedded_is_denied
+check module-again module_comes_back
 finish

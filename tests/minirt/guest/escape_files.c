@@ -4,6 +4,7 @@
  * an attacker would write, and writes nothing.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,6 +29,53 @@ static int runtime_exe(char **arguments)
 	ret = try_open(again, O_WRONLY);
 	close(program);
 	return ret;
+}
+
+/* The program of @pid for writing, when it is not ours: above 0 it is, 0 it is ours or gone. */
+static int open_program(const char *pid)
+{
+	char path[300], target[256];
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%s/exe", pid);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length < 0 && (errno == ENOENT || errno == ESRCH))
+		return 0;
+	target[length > 0 ? length : 0] = '\0';
+	if (!strcmp(target, "/guest"))
+		return 0;
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 ? 1 : -1;
+}
+
+/* The same as a race: the program that joins us by exec, before it becomes the command. */
+static int exec_exe(char **arguments)
+{
+	int wanted = atoi(arguments[0]), seen = 0, code = 0;
+
+	puts("ready");
+	while (seen < wanted) {
+		DIR *proc = opendir("/proc");
+		struct dirent *entry;
+
+		while (proc && (entry = readdir(proc))) {
+			int result = atoi(entry->d_name) > 2 ? open_program(entry->d_name) : 0;
+
+			if (result > 0)
+				return verdict("the program of exec", 0);
+			if (!result)
+				continue;
+			code = errno;
+			seen++;
+		}
+		if (proc)
+			closedir(proc);
+	}
+	errno = code;
+	return verdict("the program of exec", -1);
 }
 
 /* core_pattern: the kernel runs what is in it as root of the host, at the next crash. */
@@ -131,6 +179,7 @@ static int disk(char **unused)
 
 const struct verb file_attempts[] = {
 	{"try-runtime-exe", runtime_exe, 0, "[PATH]"},
+	{"try-exec-exe", exec_exe, 1, "TIMES"},
 	{"try-core-pattern", core_pattern, 0, NULL},
 	{"try-modprobe", modprobe, 0, NULL},
 	{"try-sysrq", sysrq, 0, NULL},

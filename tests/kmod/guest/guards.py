@@ -75,13 +75,9 @@ def test_limits_are_in_the_files() -> None:
         "cpu.max": "50000 100000",
         "pids.max": "7",
     }
-    with rootful() as runtime:
-        name = "limits"
-        runtime.run("sleep", "600", options=[*options, "--id", name, "--detach"])
-        group = CGROUPS / f"minirt-{name}"
+    with rootful() as runtime, runtime.running("limits", *options):
+        group = CGROUPS / "minirt-limits"
         found = {file: (group / file).read_text().strip() for file in wanted}
-        done = runtime.host([runtime.program, "delete", "--force", name])
-    assert done.returncode == 0, done
     assert found == wanted
 
 
@@ -126,6 +122,21 @@ def test_a_delegated_unit_is_used_by_the_rules() -> None:
     assert "memory" in down
 
 
+def test_an_ordinary_user_limits_in_what_is_delegated_to_it() -> None:
+    """As in a scope of systemd's for a user: the group and the two files to hand down by are the user's."""
+    unit = CGROUPS / "user.scope"
+    (CGROUPS / "cgroup.subtree_control").write_text("+memory +cpu +pids")
+    options = ["--memory", "16M", "--swap", "0"]
+    with containers.runtime(MINIRT, GUEST, rootless=True) as runtime, inside(unit):
+        os.setxattr(unit, "user.delegate", b"1")
+        for path in (unit, unit / "cgroup.procs", unit / "cgroup.subtree_control"):
+            os.chown(path, containers.NOBODY, containers.NOBODY)
+        fine = runtime.run("memhog", str(4 * MIB), options=options)
+        killed = runtime.run("memhog", str(64 * MIB), options=options)
+    assert fine.returncode == 0, fine
+    assert killed.returncode == KILLED, killed
+
+
 def test_another_user_without_delegation_is_told() -> None:
     with containers.runtime(MINIRT, GUEST, rootless=True) as runtime:
         done = limited(runtime)
@@ -139,7 +150,9 @@ def test_the_device_list_denies_by_default() -> None:
         allowed = runtime.run("gpu", options=options)
         without = runtime.run("gpu")
         node = Path("/dev/fakegpu0").stat().st_rdev
-        made = runtime.run("mknod", "/gpu", "c", str(os.major(node)), str(os.minor(node)), options=options[:2])
+        made = runtime.run(
+            "mknod", "/gpu", "c", str(os.major(node)), str(os.minor(node)), options=options[:2]
+        )
     assert allowed.stdout == "done INFO\n", allowed
     assert without.stdout.startswith("refused ENOENT"), without
     assert made.stdout == "refused EPERM /gpu\n", made
