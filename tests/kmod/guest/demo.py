@@ -23,14 +23,14 @@ from tests.support import eventually  # noqa: E402
 BIN = Path(os.environ.get("FAKEGPU_BIN", ROOT / "build/bin"))
 GLASSSTACK = (sys.executable, "-m", "glassstack.cli.main")
 CONTEXTS = Path("/sys/class/fakegpu/fakegpu0/contexts")
+# Not in /tmp, where the host's sockets show through.
+TMUX = ("tmux", "-f", "/dev/null", "-S", "/run/glassstack-demo.tmux")
 PATIENCE_S = 90.0
 LAUNCHES = ("fcuLaunchKernel", "fcudaLaunchKernel")
 
 
 def tmux(*words: str) -> str:
-    return subprocess.run(
-        ["tmux", "-f", "/dev/null", *words], check=True, capture_output=True, text=True
-    ).stdout
+    return subprocess.run([*TMUX, *words], check=True, capture_output=True, text=True).stdout
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def screen(*words: str) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["tmux", "kill-server"], capture_output=True)
+        subprocess.run([*TMUX, "kill-server"], capture_output=True)
 
 
 def shown(pattern: str) -> str:
