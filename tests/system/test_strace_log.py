@@ -17,9 +17,16 @@ pytestmark = pytest.mark.ptrace
 SHARED = {"ioctl", "open", "openat", "mmap", "munmap", "close", "dup", "dup2", "dup3", "fcntl"}
 PLAIN = (
     *("-f", "-f -T", "-f -ttt -X raw", "-f -r -n -i", "-f -t -r", "-f -Y -v", "-f -X verbose"),
-    *("-f -k -tt -T", "-ff -ttt", "-ff"),
+    *("-f -k -tt -T", "-f -xx -s 64 -C", "-f -q --relative-timestamps=ns", "-ff -ttt", "-ff"),
 )
-NAMED = ("-f -y -T", "-f -yy -tt", "-f -y -X raw -ttt", "-ff -y -tt -r")
+NAMED = (
+    "-f -y -T",
+    "-f -yy -tt",
+    "-f -y -X raw -ttt",
+    "-ff -y -tt -r",
+    "-f -xx -y",
+    "-f --decode-fds=all --absolute-timestamps=format:unix,precision:ns --syscall-times=ns",
+)
 CALLS = (
     "trace=ioctl,open,openat,mmap,munmap,close,dup,dup2,dup3,fcntl,clone,clone3,fork,vfork,execve,close_range"
 )

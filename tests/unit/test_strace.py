@@ -129,6 +129,17 @@ def test_unfinished_calls_of_several_threads() -> None:
     ]
 
 
+def test_lines_broken_as_old_versions_did() -> None:
+    assert told(f"""
+        7 open("{CTL}", O_RDWR <unfinished ...>
+        7 <... open resumed> )              = 8
+        7 ioctl(8, {ALLOC}, <unfinished ...>
+        7 <... ioctl resumed> 0x7ffd00001000) = 0
+        7 ioctl(8, {ALLOC} <unfinished ...>
+        7 <... ioctl resumed> , 0x7ffd00001000) = 0
+    """) == [("open", CTL, 8, 8), ("RM_ALLOC", CTL, 8, 0), ("RM_ALLOC", CTL, 8, 0)]
+
+
 def test_what_never_returned_is_in_flight() -> None:
     found = events(f"7 ioctl(8<{CTL}>, {ALLOC}, 0x7ffd00001000 <unfinished ...>\n7 +++ exited with 0 +++")
     assert not any(isinstance(event, Calls) for event in found), "it ended with its thread"

@@ -2,8 +2,9 @@
 
 import struct
 from collections.abc import Callable
-from functools import lru_cache
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 from glassstack.decoders.nvidia import table_escapes as escapes
 from glassstack.decoders.nvidia.table_classes import class_text
@@ -26,6 +27,7 @@ _CODES = {
     "uuid": "16s",
 }
 _AFTER = ("reply", "T64")
+_APART = (*_AFTER, "t64")
 
 
 def _text(raw: bytes) -> str:
@@ -73,7 +75,14 @@ class Member(NamedTuple):
         return convert(value) if convert else value
 
 
-class Layout(NamedTuple):
+Plan = tuple[
+    Callable[[bytes], tuple[Any, ...]], int, tuple[tuple[str, int, Callable[..., Scalar] | None], ...]
+]
+"""Unpacks all members at once, from so many bytes; name, place and meaning of each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
     """One row. ``size`` is bytes, ANY or GONE; ``status`` the offset of the NV_STATUS, ``None`` for none.
 
     ``why`` says why a status that there is can't be found.
@@ -88,6 +97,20 @@ class Layout(NamedTuple):
     array: bool = False
     why: str = ""
 
+    @cached_property
+    def _plan(self) -> Plan | None:
+        """How to read it at one go; ``None`` where members overlap or have their own source."""
+        code, end = "=", 0
+        places: dict[str, int] = {}
+        for member in sorted(self.members, key=lambda member: member.offset):
+            if member.kind in _APART or member.offset < end:
+                return None
+            code += f"{member.offset - end}x{_CODES[member.kind]}"
+            end = member.end
+            places[member.name] = len(places)
+        found = tuple((m.name, places[m.name], _CONVERT.get(m.kind)) for m in self.members)
+        return struct.Struct(code).unpack_from, end, found
+
     def fits(self, size: int) -> bool:
         """Whether a call with that many bytes can be this."""
         if self.array:
@@ -96,6 +119,16 @@ class Layout(NamedTuple):
 
     def into(self, fields: Fields, before: bytes, after: bytes) -> None:
         """Reads the members; one that only the answer has is left out without it."""
+        data = after or before
+        plan = self._plan
+        if plan is None or len(data) < plan[1]:
+            self._one_by_one(fields, before, after)
+            return
+        values = plan[0](data)
+        for name, place, convert in plan[2]:
+            fields[name] = values[place] if convert is None else convert(values[place])
+
+    def _one_by_one(self, fields: Fields, before: bytes, after: bytes) -> None:
         data = after or before
         short = False
         for member in self.members:
@@ -170,9 +203,10 @@ def _common(rows: tuple[Layout, ...]) -> Layout:
     members = tuple(m for m in newest.members if all(m in row.members for row in rows))
     statuses = {row.status for row in rows}
     if len(statuses) == 1:
-        return newest._replace(members=members)
+        return replace(newest, members=members)
     where = ", ".join(f"at {row.status} from {'.'.join(map(str, row.since))}" for row in rows)
-    return newest._replace(
+    return replace(
+        newest,
         members=members,
         status=None,
         size=max(row.size for row in rows),

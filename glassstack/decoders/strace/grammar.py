@@ -100,7 +100,7 @@ def split(text: str) -> tuple[str, Result | None]:
 UNFINISHED = re.compile(r" ?<(?:unfinished \.\.\.|pid changed to [^>]{1,40})>$")
 ENDED = re.compile(r"(?:exited with (\d+)|killed by (\w+)).*")
 
-_PATH_IN = re.compile(r"<((?:/|anon_inode:|\w+:)[^<>]*)")
+_PATH_IN = re.compile(r"<((?:/|\\x2f|anon_inode:|\w+:)[^<>]*)")
 
 
 def path_of(text: str | None) -> str | None:

@@ -217,6 +217,8 @@ class Parser:
             self._pending[tid] = (name, begun + text.removesuffix("<unfinished ...>").rstrip(), since)
             return
         self.notes.calls -= 1  # its first half was counted
+        if begun.endswith(","):
+            begun += " "  # as strace before 5 broke its lines
         self._call(tid, name, begun + text, now, since)
 
 
