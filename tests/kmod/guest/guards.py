@@ -3,6 +3,7 @@
 """Containers on a kernel of their own: the escapes, the limits, the device list. Prints KTAP."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ MIB = 1 << 20
 KILLS = 23
 KILLED = 128 + 9
 PREREQUISITE = 4
+NOT_IN_THIS_KERNEL = {"uevent-helper"}
+"""What the distribution's kernel is built without, so that it can't be seen to work."""
 
 
 def escape(judge: Callable[[escapes.Escape, Runtime], None], row: escapes.Escape, rootless: bool) -> None:
@@ -168,9 +171,13 @@ def declare() -> None:
         for link in escapes.IMAGES:
             found[f"test_{user}_{link.id}"] = partial(image, link, rootless)
     for row in escapes.ESCAPES:
+        if row.id in NOT_IN_THIS_KERNEL:
+            continue
         found[f"test_works_{row.id}"] = partial(escape, escapes.check_works, row, False)
 
 
 if __name__ == "__main__":
     declare()
+    if sys.argv[1:] != ["--list"]:
+        subprocess.run(["mount", "-t", "binfmt_misc", "none", "/proc/sys/fs/binfmt_misc"], check=False)
     sys.exit(ktap.main(globals()))
