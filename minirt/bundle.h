@@ -14,6 +14,9 @@ int64_t mr_json_number(const json_t *json, const char *path, int64_t otherwise);
 /* NULL-terminated copies of the texts of a list. */
 char **mr_json_texts(const json_t *list);
 
+/* bundle_limits.c: rlimits, and what is refused as it would silently be missing */
+int mr_bundle_rlimits(struct mr_spec *spec, const json_t *list, struct mr_error *err);
+int mr_bundle_refuse(const json_t *config, struct mr_error *err);
 int mr_bundle_linux(struct mr_spec *spec, const json_t *config, struct mr_error *err);
 
 #endif

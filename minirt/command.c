@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -73,12 +74,29 @@ static int become_user(const struct mr_spec *spec, struct mr_error *err)
 						  : 0;
 }
 
+static int limit(const struct mr_spec *spec, struct mr_error *err)
+{
+	size_t i;
+
+	for (i = 0; i < spec->rlimits.count; i++) {
+		const struct mr_rlimit *wanted = &spec->rlimits.items[i];
+		struct rlimit limit = {.rlim_cur = wanted->soft, .rlim_max = wanted->hard};
+
+		if (setrlimit(wanted->resource, &limit))
+			return mr_fail(err, errno, "set resource limit %d: %m", wanted->resource);
+	}
+	return 0;
+}
+
 static int reduce(const struct mr_spec *spec, struct mr_error *err)
 {
-	if (become_user(spec, err) || mr_caps_drop(spec->capabilities, err))
+	if (limit(spec, err) || become_user(spec, err) || mr_caps_drop(spec->capabilities, err))
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return mr_fail(err, errno, "set no_new_privs: %m");
+	/* A change of user forgets it: who waits for the command may be killed, and it with him. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		return mr_fail(err, errno, "prctl: %m");
 	return spec->no_seccomp ? 0 : mr_seccomp_load(err);
 }
 

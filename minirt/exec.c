@@ -37,7 +37,6 @@ static _Noreturn void become(const struct visit *visit, int sync, int peer, cons
 {
 	struct mr_error err = {0};
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (visit->namespaces & CLONE_NEWCGROUP && setns(visit->door, CLONE_NEWCGROUP)) {
 		mr_fail(&err, errno, "enter the cgroup namespace: %m");
 		mr_give_up(sync, &err);

@@ -116,6 +116,13 @@ struct mr_limits {
 	uint64_t pids;
 };
 
+/* A resource limit of the command: RLIMIT_*, as setrlimit() takes it. */
+struct mr_rlimit {
+	int resource;
+	uint64_t soft;
+	uint64_t hard;
+};
+
 /**
  * struct mr_hook - a program of the host run at a point of the start
  * @point: "createRuntime", "createContainer", "startContainer", "poststart" or "poststop"
@@ -168,6 +175,7 @@ struct mr_spec {
 	MR_LIST(struct mr_mount) mounts;
 	MR_LIST(struct mr_device) devices;
 	MR_LIST(struct mr_rule) rules;
+	MR_LIST(struct mr_rlimit) rlimits;
 	MR_LIST(struct mr_hook) hooks;
 	MR_LIST(char *) hide;
 	MR_LIST(char *) read_only_paths;

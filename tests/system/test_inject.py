@@ -317,3 +317,43 @@ def test_both_checkers_say_the_same_of_damaged_specifications(place: Place) -> N
         assert ("left out" in said) is bool(check(document)), (document, check(document), said)
         refused += "left out" in said
     assert 20 < refused < 100
+
+
+@pytest.mark.parametrize(
+    ("words", "state", "status", "said"),
+    [
+        ([], "", 2, "usage: fakegpu-hook create-symlinks"),
+        (["destroy"], "{}", 2, "usage: fakegpu-hook"),
+        (["create-symlinks"], "no JSON", 2, "the state on standard input is no JSON"),
+        (["create-symlinks"], "{}", 2, "the state names neither a bundle nor a root"),
+        (["create-symlinks", "--link"], "{}", 2, "unknown or without a value: --link"),
+        (["create-symlinks", "--link", "a:b"], '{"root": "ROOT"}', 2, "a link is TARGET::LINK, not: a:b"),
+        (
+            ["create-symlinks", "--link", "a::/bin/busybox"],
+            '{"root": "ROOT"}',
+            125,
+            "link /bin/busybox in the root",
+        ),
+        (
+            ["create-symlinks"],
+            '{"root": "/there-is/none"}',
+            125,
+            "open the root /there-is/none: No such file",
+        ),
+        (
+            ["update-ldcache"],
+            '{"bundle": "/there-is/none"}',
+            125,
+            "/there-is/none/config.json: unable to open",
+        ),
+    ],
+)
+def test_the_hook_says_what_is_wrong(
+    place: Place, words: list[str], state: str, status: int, said: str
+) -> None:
+    state = state.replace("ROOT", str(place.root))
+    hook = place.native / "fakegpu-hook"
+    done = subprocess.run([hook, *words], input=state, capture_output=True, text=True)
+    assert done.returncode == status
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1 or "usage" in said

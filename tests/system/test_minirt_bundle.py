@@ -56,6 +56,16 @@ def test_it_is_the_same_container(rootful: Runtime, config: dict[str, Any], verb
     assert sorted(words_of(ours)) == sorted(words_of(theirs))
 
 
+def test_it_has_the_same_resource_limits(rootful: Runtime, config: dict[str, Any]) -> None:
+    config["process"]["rlimits"] = [
+        {"type": "RLIMIT_NOFILE", "soft": 23, "hard": 29},
+        {"type": "RLIMIT_CORE", "soft": 0, "hard": 0},
+    ]
+    ours, theirs = both(rootful, config, "cat", "/proc/self/limits")
+    assert ours == theirs
+    assert "Max open files            23                   29" in ours
+
+
 def test_it_has_the_same_mounts(rootful: Runtime, config: dict[str, Any]) -> None:
     places = []
     for text in both(rootful, config, "cat", "/proc/self/mounts"):
@@ -94,7 +104,15 @@ def _bad_rule(config: dict[str, Any]) -> None:
     config["linux"]["resources"]["devices"] = [{"allow": True, "type": "c", "access": "x"}]
 
 
-@pytest.mark.parametrize("damage", [_without_root, _joined, _bad_capability, _bad_rule])
+def _sysctl(config: dict[str, Any]) -> None:
+    config["linux"]["sysctl"] = {"kernel.shmmax": "1"}
+
+
+def _bad_rlimit(config: dict[str, Any]) -> None:
+    config["process"]["rlimits"] = [{"type": "RLIMIT_NOSUCH", "soft": 1, "hard": 1}]
+
+
+@pytest.mark.parametrize("damage", [_sysctl, _bad_rlimit, _without_root, _joined, _bad_capability, _bad_rule])
 def test_what_it_cant_do_it_refuses(rootful: Runtime, config: dict[str, Any], damage: Any) -> None:
     config["process"]["args"] = ["/guest", "true"]
     damage(config)

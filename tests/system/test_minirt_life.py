@@ -107,6 +107,23 @@ def alive(pid: int) -> bool:
         return False
 
 
+def test_a_command_of_exec_dies_with_who_waits_for_it(containers: Runtime) -> None:
+    containers.start("--id", "one", "--", "/guest", "sleep", "60")
+    containers.running("one")
+    user = [] if containers.rootless else ["--user", "5"]
+    command = containers.command("exec", *user, "one", "/guest", "sleep", "50")
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, **containers.options())
+
+    def inside() -> bool:
+        return "sleep 50" in containers.call("ps", "one").stdout
+
+    eventually(inside)
+    process.kill()
+    process.wait(STUCK)
+    eventually(lambda: not inside())
+    assert containers.state("one")["status"] == "running"
+
+
 def groups_of(names: list[str]) -> list[str]:
     return [path.name for path in UNIFIED.rglob("minirt-*") if path.name.removeprefix("minirt-") in names]
 
