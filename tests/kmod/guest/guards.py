@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import ExitStack, contextmanager
+from functools import cache, partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
@@ -28,14 +28,21 @@ NOT_IN_THIS_KERNEL = {"uevent-helper"}
 """What the distribution's kernel is built without, so that it can't be seen to work."""
 
 
+CLEANUP = ExitStack()
+
+
+@cache
+def shared(rootless: bool) -> Runtime:
+    """One runtime for all that leave nothing in its folder."""
+    return CLEANUP.enter_context(containers.runtime(MINIRT, GUEST, rootless))
+
+
 def escape(judge: Callable[[escapes.Escape, Runtime], None], row: escapes.Escape, rootless: bool) -> None:
-    with containers.runtime(MINIRT, GUEST, rootless) as runtime:
-        judge(row, runtime)
+    judge(row, shared(rootless))
 
 
 def image(row: escapes.Image, rootless: bool) -> None:
-    with containers.runtime(MINIRT, GUEST, rootless) as runtime:
-        escapes.check_image(row, runtime)
+    escapes.check_image(row, shared(rootless))
 
 
 @contextmanager
@@ -180,4 +187,5 @@ if __name__ == "__main__":
     declare()
     if sys.argv[1:] != ["--list"]:
         subprocess.run(["mount", "-t", "binfmt_misc", "none", "/proc/sys/fs/binfmt_misc"], check=False)
-    sys.exit(ktap.main(globals()))
+    with CLEANUP:
+        sys.exit(ktap.main(globals()))
