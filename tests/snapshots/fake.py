@@ -203,7 +203,9 @@ def processes(at: int) -> ev.Processes:
 
 def device(at: int) -> ev.Devices:
     """The GPU."""
-    gpu = en.Device(GPU, 0, "embedded", VERSION, "FakeGPU A1", "GPU-0f", "0000:01:00.0", 256 * MIB, 8 * MIB)
+    gpu = en.Device(
+        GPU, 0, "embedded", VERSION, "FakeGPU A1", "GPU-0f", "0000:01:00.0", 256 * MIB, 8 * MIB, contexts=2
+    )
     return ev.Devices(at, Source.DEVICE, (gpu,))
 
 

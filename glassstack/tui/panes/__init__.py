@@ -29,7 +29,7 @@ PANES: tuple[PaneSpec, ...] = (
     PaneSpec("8", "processes", "procs", "ProcessesPane", "processes; Enter watches one"),
     PaneSpec("9", "launches", "api", "LaunchesPane", "functions counted, launches followed to their fence"),
     PaneSpec(
-        "0", "containers", "cont", "ContainersPane", "a container's start, and host and inside compared"
+        "0", "containers", "ctr", "ContainersPane", "a container's start, and host and inside compared"
     ),
 )
 
