@@ -59,12 +59,14 @@ def against_runc(runs: int) -> list[Result]:
 
 
 def against_crun(runs: int) -> list[Result]:
-    """In the lab VM, whose kernel offers all that crun asks for; everything started lies in its memory."""
+    """In the lab VM, whose kernel offers all that crun asks for; all that starts lies in the VM's memory."""
     bundle = _bundle(GUEST, "crun")
     place = Path("/run/starts")
+    libraries = f"ldd {tool('crun')} | awk '$3 ~ /^\\// {{ print $3 }}' | xargs cp -Lt {place}/lib"
     script = (
-        f"cp -r {bundle} {place} && cp -L {program('minirt')} {tool('crun')} {place}/ && "
-        f"{STARTS} {4 * runs} {place}/minirt run {place} -- {place}/crun run --bundle {place} minirt-bench"
+        f"cp -r {bundle} {place} && mkdir {place}/lib && {libraries} && export LD_LIBRARY_PATH={place}/lib && "
+        f"cp -L {program('minirt')} {tool('crun')} {STARTS} {place}/ && cd {place} && "
+        f"./starts {4 * runs} ./minirt run . -- ./crun run --bundle . minirt-bench"
     )
     try:
         done = run((*GLASSSTACK, "lab", "--", "sh", "-c", script))
