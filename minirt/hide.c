@@ -36,11 +36,6 @@ static const char *const kept[] = {
 	"/proc/bus", "/proc/driver", "/proc/fs", "/proc/irq", "/proc/sys",
 };
 
-struct mask {
-	int file;
-	int directory;
-};
-
 void mr_hide_defaults(struct mr_spec *spec)
 {
 	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
