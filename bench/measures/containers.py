@@ -64,7 +64,8 @@ def against_crun(runs: int) -> list[Result]:
     place = Path("/run/starts")
     libraries = f"ldd {tool('crun')} | awk '$3 ~ /^\\// {{ print $3 }}' | xargs cp -Lt {place}/lib"
     script = (
-        f"cp -r {bundle} {place} && mkdir {place}/lib && {libraries} && export LD_LIBRARY_PATH={place}/lib && "
+        f"cp -r {bundle} {place} && mkdir {place}/lib && {libraries} && "
+        f"export LD_LIBRARY_PATH={place}/lib && "
         f"cp -L {program('minirt')} {tool('crun')} {STARTS} {place}/ && cd {place} && "
         f"./starts {4 * runs} ./minirt run . -- ./crun run --bundle . minirt-bench"
     )
