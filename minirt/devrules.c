@@ -40,7 +40,7 @@ static const char *last_words(char *log)
 	}
 }
 
-static int load(const struct bpf_insn *program, size_t length, struct mr_error *err)
+int dr_load(const struct bpf_insn *program, size_t length, struct mr_error *err)
 {
 	char log[16384] = "";
 	union bpf_attr attr = {
@@ -137,7 +137,7 @@ int mr_rules_attach(int cgroup_fd, const struct mr_rule *rules, size_t count, st
 		return mr_fail(err, E2BIG, "more than %d device rules", DR_RULES_MAX);
 	}
 	step = mr_step_begin("device-rules");
-	fd = load(program, length, err);
+	fd = dr_load(program, length, err);
 	free(program);
 	if (fd < 0) {
 		mr_step_end(&step, err->code ? err->code : EPERM, "rules=%zu", count);

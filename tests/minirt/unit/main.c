@@ -7,9 +7,11 @@
 
 #include "harness.h"
 
-extern const struct test test_devrules[], test_seccomp[], test_cgroup[], test_options[];
+extern const struct test test_devrules[], test_seccomp[], test_cgroup[], test_options[],
+	test_step[];
 
-static const struct test *const suites[] = {test_devrules, test_seccomp, test_cgroup, test_options};
+static const struct test *const suites[] = {test_devrules, test_seccomp, test_cgroup, test_options,
+					    test_step};
 
 /* minirt keeps what it allocates until it ends, so leaks are not looked for. */
 const char *__asan_default_options(void);

@@ -180,6 +180,21 @@ static void nothing_asked_is_nothing_denied_where_a_line_allows(void)
 	CHECK_EQ(ask(usual, 3, 'c', 9, 9, 0), 0);
 }
 
-SUITE(test_devrules, TEST(device_program_answers_as_the_list_reads),
-      TEST(device_program_takes_any_list), TEST(device_program_has_a_limit),
-      TEST(nothing_asked_is_nothing_denied_where_a_line_allows));
+/* An answer that was never set: the verifier's own words say so, where it may be asked. */
+static void what_the_verifier_says_is_in_the_error(void)
+{
+	const struct bpf_insn exit_only = {.code = BPF_JMP | BPF_EXIT};
+	struct mr_error err = {0};
+
+	CHECK(dr_load(&exit_only, 1, &err) < 0);
+	if (err.status == MR_EXIT_PREREQUISITE) {
+		CHECK(strstr(err.text, "root"));
+		return;
+	}
+	CHECK_EQ(err.status, MR_EXIT_FAILED);
+	CHECK(strstr(err.text, "verifier: R0 !read_ok"));
+}
+
+SUITE(test_devrules, TEST(what_the_verifier_says_is_in_the_error),
+      TEST(device_program_answers_as_the_list_reads), TEST(device_program_takes_any_list),
+      TEST(device_program_has_a_limit), TEST(nothing_asked_is_nothing_denied_where_a_line_allows));
