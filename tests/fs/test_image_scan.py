@@ -102,5 +102,5 @@ def test_the_command_fails_when_something_was_found(
     assert "remove it from the image" in capsys.readouterr().out
     assert main(["image", "scan", "--json", str(tmp_path)]) == 1
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [line["kind"] for line in lines] == ["stub", "driver"]
+    assert [line["kind"] for line in lines] == ["driver", "stub"]
     assert main(["image", "scan", str(tmp_path / "none")]) == 2
