@@ -12,7 +12,7 @@ import pytest
 from tests.support import ROOT
 
 SOURCES = sorted((ROOT / "tests/minirt/unit").glob("test_*.c"))
-NAMES = [name for source in SOURCES for name in re.findall(r"\bTEST\((\w+)\)", source.read_text())]
+NAMES = [name for source in SOURCES for name in re.findall(r"\bTEST\(\s*(\w+)\s*\)", source.read_text())]
 
 
 @pytest.fixture(scope="module")
