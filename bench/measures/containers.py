@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Sequence
+import tempfile
 from pathlib import Path
 
 from harness import BIN, GLASSSTACK, ROOT, MissingError, Pairs, Result, program, run, tool, within_ratio
@@ -47,24 +48,27 @@ def _results(name: str, peer: str, most: float, said: str, where: str) -> list[R
     ]
 
 
-def _commands(minirt: str, peer: str, bundle: Path) -> Sequence[str]:
-    return (minirt, "run", str(bundle), "--", tool(peer), "run", "--bundle", str(bundle), "minirt-bench")
-
-
 def against_runc(runs: int) -> list[Result]:
-    """On this machine, as root."""
-    bundle = _bundle(ROOT / "build" / "bench-bundle", "runc")
-    command = (str(STARTS), str(4 * runs), *_commands(program("minirt"), "runc", bundle))
-    return _results("runc", "runc", 0.3, run(command).stdout, "here")
+    """On this machine, as root; both keep their state in memory, as /run does where systemd mounted it."""
+    bundle = str(_bundle(ROOT / "build" / "bench-bundle", "runc"))
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as state:
+        ours = (program("minirt"), "run", bundle)
+        theirs = (tool("runc"), "--root", f"{state}/runc", "run", "--bundle", bundle, "minirt-bench")
+        command = (str(STARTS), str(4 * runs), *ours, "--", *theirs)
+        said = run(command, env={**os.environ, "MINIRT_STATE_DIR": f"{state}/minirt"}).stdout
+    return _results("runc", "runc", 0.3, said, "here")
 
 
 def against_crun(runs: int) -> list[Result]:
-    """In the lab VM, whose kernel offers all that crun asks for; everything started lies in its memory."""
+    """In the lab VM, whose kernel offers all that crun asks for; all that starts lies in the VM's memory."""
     bundle = _bundle(GUEST, "crun")
     place = Path("/run/starts")
+    libraries = f"ldd {tool('crun')} | awk '$3 ~ /^\\// {{ print $3 }}' | xargs cp -Lt {place}/lib"
     script = (
-        f"cp -r {bundle} {place} && cp -L {program('minirt')} {tool('crun')} {place}/ && "
-        f"{STARTS} {4 * runs} {place}/minirt run {place} -- {place}/crun run --bundle {place} minirt-bench"
+        f"cp -r {bundle} {place} && mkdir {place}/lib && {libraries} && "
+        f"export LD_LIBRARY_PATH={place}/lib && "
+        f"cp -L {program('minirt')} {tool('crun')} {STARTS} {place}/ && cd {place} && "
+        f"./starts {4 * runs} ./minirt run . -- ./crun run --bundle . minirt-bench"
     )
     try:
         done = run((*GLASSSTACK, "lab", "--", "sh", "-c", script))

@@ -152,7 +152,20 @@ def test_without_a_compiler_it_says_so_once_and_goes_on(fresh: Fresh, machine: P
     add_script(machine, "apt-get", "exit 100")
     first, second = (launch(fresh.glass, "--version", path=machine) for _ in range(2))
     assert (first.returncode, first.stdout) == (0, "glassstack 0.1.0\n")
-    assert f"{MISSING} gcc make libc6-dev\n" in first.stderr
+    assert f"{MISSING} gcc make libc6-dev libjansson-dev\n" in first.stderr
+    assert (second.returncode, second.stdout, second.stderr) == (0, "glassstack 0.1.0\n", "")
+
+
+def test_without_libjansson_it_goes_on_without_the_container_runtime(fresh: Fresh, machine: Path) -> None:
+    (fresh.root / "minirt/README.md").touch()
+    add_script(machine, "apt-get", "exit 100")
+    add_script(machine, "cc", "! grep -q jansson")  # a compiler that has every header but that one
+    add_script(machine, "make", "")
+    add_real(machine, "grep")
+    first, second = (launch(fresh.glass, "--version", path=machine) for _ in range(2))
+    assert (first.returncode, first.stdout) == (0, "glassstack 0.1.0\n")
+    assert f"{MISSING} libjansson-dev\n" in first.stderr
+    assert "going on without minirt" in first.stderr
     assert (second.returncode, second.stdout, second.stderr) == (0, "glassstack 0.1.0\n", "")
 
 
@@ -171,7 +184,7 @@ def test_root_gets_the_missing_packages_installed(fresh: Fresh, machine: Path, t
     assert (done.returncode, done.stdout) == (0, "glassstack 0.1.0\n")
     update, wanted = asked.read_text().splitlines()
     assert update.endswith(" update")
-    assert wanted.endswith(" gcc make libc6-dev")
+    assert wanted.endswith(" gcc make libc6-dev libjansson-dev")
     assert "building the embedded GPU" in done.stderr
 
 
@@ -194,7 +207,7 @@ def test_no_python_ends_with_the_line_to_run(machine: Path, tmp_path: Path) -> N
     done = launch(tmp_path / "glass", path=machine)
     assert done.returncode == 4
     assert done.stderr.splitlines() == [
-        f"glass: {MISSING} python3.11 python3.11-venv gcc make libc6-dev",
+        f"glass: {MISSING} python3.11 python3.11-venv gcc make libc6-dev libjansson-dev",
         "glass: no Python 3.11 or newer: nothing runs without it",
     ]
 

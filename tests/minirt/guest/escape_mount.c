@@ -46,16 +46,17 @@ static int try_mount(const char *type, const char *options, const char *file)
 
 /*
  * CVE-2022-0492: release_agent of a v1 hierarchy is run by the kernel as root of
- * the host. As we are, and then as root of a user namespace of our own.
+ * the host. A hierarchy without controllers has one too, and can be had wherever v1
+ * is built. As we are, and then as root of a user namespace of our own.
  */
 static int release_agent(char **unused)
 {
-	int ret = try_mount("cgroup", "memory", "release_agent");
+	int ret = try_mount("cgroup", "none,name=guest-try", "release_agent");
 
 	(void)unused;
 	if (ret == DONE || unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWCGROUP))
 		return ret;
-	return try_mount("cgroup", "memory", "release_agent");
+	return try_mount("cgroup", "none,name=guest-try", "release_agent");
 }
 
 static int cgroup2(char **unused)
