@@ -135,6 +135,10 @@ def nanoseconds(text: str) -> int:
     return int(whole + part.ljust(9, "0")[:9])
 
 
+duration = lru_cache(maxsize=8192)(nanoseconds)
+"""The same for durations, of which most come again and again."""
+
+
 class Clock:
     """Times of lines in ns, whatever the log has: of the day, of the epoch, since the last line, or none.
 

@@ -4,11 +4,11 @@ Owns what spans lines: unfinished calls, who forked whom, the clock. What one
 call means is in calls.py.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from glassstack.decoders.nvidia.objects import Objects
 from glassstack.decoders.strace import call, calls, grammar
-from glassstack.decoders.strace.grammar import nanoseconds
+from glassstack.decoders.strace.grammar import duration
 from glassstack.decoders.strace.ioctls import Ioctls
 from glassstack.decoders.strace.notes import Notes
 from glassstack.decoders.strace.processes import BIRTHS, EXECS, Processes
@@ -55,14 +55,14 @@ class Parser:
         self._pending: dict[int, tuple[str, str, int]] = {}
         """Unfinished calls by thread: name, arguments so far, time."""
 
-    def feed(self, lines: Iterable[str], pid: int = 0) -> list[Event]:
+    def feed(self, lines: Sequence[str], pid: int = 0) -> list[Event]:
         """The events of some lines. ``pid`` as in the constructor, for these lines."""
         own = pid or self._own
         notes, tasks, task_of, out = self.notes, self._processes.tasks, self._processes.task, self._out
         at, told, see = self._clock.at, self._ioctls.told, self._objects.see
         quick = self._style.ioctl.match if self._style else None
+        plain = found_here = 0
         for line in lines:
-            notes.lines += 1
             # By far the most calls of a CUDA program are ioctls that return 0.
             found = quick(line) if quick is not None and "ioctl(" in line else None
             if found is None:
@@ -71,11 +71,14 @@ class Parser:
             tid, time, head, argument, took = found.groups()
             now = at(time, None)
             task = tasks.get(int(tid or own)) or task_of(int(tid or own), now)
-            made = told(task, head, argument, 0, None, now, nanoseconds(took) if took else None)
-            notes.calls += 1
+            made = told(task, head, argument, 0, None, now, duration(took) if took else None)
+            plain += 1
             if made is not None:
-                notes.device_calls += 1
+                found_here += 1
                 out.append(see(made) if made.name[:13] == "RM_MAP_MEMORY" else made)
+        notes.lines += len(lines)
+        notes.calls += plain
+        notes.device_calls += found_here
         return self._taken()
 
     def _taken(self) -> list[Event]:
@@ -213,6 +216,6 @@ class Parser:
         self._call(tid, name, begun + text, now, since)
 
 
-def convert(parser: Parser, lines: Iterable[str]) -> list[Event]:
+def convert(parser: Parser, lines: Sequence[str]) -> list[Event]:
     """A whole small log at once."""
     return [*parser.feed(lines), *parser.finish()]
