@@ -4,6 +4,7 @@ Owns what spans lines: unfinished calls, who forked whom, the clock. What one
 call means is in calls.py.
 """
 
+import re
 from collections.abc import Sequence
 
 from glassstack.decoders.nvidia.objects import Objects
@@ -21,6 +22,7 @@ _DEVICE_CALLS = frozenset(calls.HANDLERS) | {"ioctl"}
 _HANDLED = _DEVICE_CALLS | BIRTHS | EXECS
 _PENDING_MOST = 65_536
 _LINE_MOST = 32_768
+_NO_STYLE = grammar.Style(*(re.compile("(?!)") for _ in grammar.Style._fields))
 _FILE = Source.FILE
 
 
@@ -60,13 +62,18 @@ class Parser:
         own = pid or self._own
         notes, tasks, task_of, out = self.notes, self._processes.tasks, self._processes.task, self._out
         at, told, see = self._clock.at, self._ioctls.told, self._objects.see
-        quick = self._style.ioctl.match if self._style else None
+        style = self._style or _NO_STYLE
+        quick, begin, handled = style.ioctl.match, style.call.match, _HANDLED
         plain = found_here = 0
         for line in lines:
-            # By far the most calls of a CUDA program are ioctls that return 0.
-            found = quick(line) if quick is not None and "ioctl(" in line else None
+            # By far the most calls of a CUDA program are ioctls that return 0; most others do not matter.
+            found = quick(line) if "ioctl(" in line else None
             if found is None:
-                self._any_line(line, own)
+                found = begin(line)
+                if found is not None and found[3] not in handled:
+                    plain += 1
+                else:
+                    self._any_line(line, own)
                 continue
             tid, time, head, argument, took = found.groups()
             now = at(time, None)
