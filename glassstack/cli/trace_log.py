@@ -1,6 +1,7 @@
 """`glassstack trace --from FILE`: a strace log, each device call named and explained."""
 
 import argparse
+import gc
 import sys
 from collections.abc import Callable
 
@@ -20,6 +21,7 @@ def run(args: argparse.Namespace, sinks: Callable[[str], list[Sink]]) -> int:
     shown = parse(args.expr)[0] if args.expr else None
     log = required_log(args.log)
     outputs = sinks(log.title)
+    gc.disable()  # nothing on this path makes cycles
     try:
         for batch in log.read():
             wanted = batch
@@ -29,10 +31,10 @@ def run(args: argparse.Namespace, sinks: Callable[[str], list[Sink]]) -> int:
                 sink.write(wanted)
         for sink in outputs:
             sink.close()
-    except LogError as error:
+    except (LogError, RecordingError) as error:
         raise CommandError(str(error), code=FAILED) from error
-    except RecordingError as error:
-        raise CommandError(str(error), code=FAILED) from error
+    finally:
+        gc.enable()
     sys.stdout.flush()
     for line in log.said():
         print(f"glassstack: {line}", file=sys.stderr)

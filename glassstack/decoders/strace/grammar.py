@@ -25,14 +25,16 @@ PID1, PID2, TIME, SINCE, NAME, RESUMED, OTHER = range(1, 8)
 
 
 class Style(NamedTuple):
-    """Two expressions for the lines of one log, quicker than LINE, which takes any.
+    """Expressions for the lines of one log, quicker than LINE, which takes any.
 
     ``line`` has LINE's groups. ``ioctl`` is a whole ioctl that returned 0:
-    pid, time, descriptor and request, argument, duration.
+    pid, time, descriptor and request, argument, duration. ``call`` is the
+    beginning of any call: pid, time, name.
     """
 
     line: re.Pattern[str]
     ioctl: re.Pattern[str]
+    call: re.Pattern[str]
 
 
 _NEVER = r"((?!))?"
@@ -45,6 +47,7 @@ def _style(pid: bool, time: bool) -> Style:
     return Style(
         re.compile(_NEVER + tid + now + _NEVER + _KIND),
         re.compile(tid + now + r"ioctl\((.+), (0x[0-9a-f]{1,16})\) += 0(?: <(\d{1,9}\.\d{1,9})>)?$"),
+        re.compile(tid + now + r"(\w+)\("),
     )
 
 
@@ -133,6 +136,10 @@ def nanoseconds(text: str) -> int:
     """Of "1700000000.123456", exactly."""
     whole, _, part = text.partition(".")
     return int(whole + part.ljust(9, "0")[:9])
+
+
+duration = lru_cache(maxsize=8192)(nanoseconds)
+"""The same for durations, of which most come again and again."""
 
 
 class Clock:

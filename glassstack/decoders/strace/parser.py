@@ -4,11 +4,12 @@ Owns what spans lines: unfinished calls, who forked whom, the clock. What one
 call means is in calls.py.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Sequence
 
 from glassstack.decoders.nvidia.objects import Objects
 from glassstack.decoders.strace import call, calls, grammar
-from glassstack.decoders.strace.grammar import nanoseconds
+from glassstack.decoders.strace.grammar import duration
 from glassstack.decoders.strace.ioctls import Ioctls
 from glassstack.decoders.strace.notes import Notes
 from glassstack.decoders.strace.processes import BIRTHS, EXECS, Processes
@@ -21,7 +22,11 @@ _DEVICE_CALLS = frozenset(calls.HANDLERS) | {"ioctl"}
 _HANDLED = _DEVICE_CALLS | BIRTHS | EXECS
 _PENDING_MOST = 65_536
 _LINE_MOST = 32_768
+<<<<<<< HEAD
 _ARGS_MOST = 200
+=======
+_NO_STYLE = grammar.Style(*(re.compile("(?!)") for _ in grammar.Style._fields))
+>>>>>>> nvdec
 _FILE = Source.FILE
 
 
@@ -58,27 +63,35 @@ class Parser:
         self._pending: dict[int, tuple[str, str, int]] = {}
         """Unfinished calls by thread: name, arguments so far, time."""
 
-    def feed(self, lines: Iterable[str], pid: int = 0) -> list[Event]:
+    def feed(self, lines: Sequence[str], pid: int = 0) -> list[Event]:
         """The events of some lines. ``pid`` as in the constructor, for these lines."""
         own = pid or self._own
         notes, tasks, task_of, out = self.notes, self._processes.tasks, self._processes.task, self._out
         at, told, see = self._clock.at, self._ioctls.told, self._objects.see
-        quick = self._style.ioctl.match if self._style else None
+        style = self._style or _NO_STYLE
+        quick, begin, handled = style.ioctl.match, style.call.match, _HANDLED
+        plain = found_here = 0
         for line in lines:
-            notes.lines += 1
-            # By far the most calls of a CUDA program are ioctls that return 0.
-            found = quick(line) if quick is not None and "ioctl(" in line else None
+            # By far the most calls of a CUDA program are ioctls that return 0; most others do not matter.
+            found = quick(line) if "ioctl(" in line else None
             if found is None:
-                self._any_line(line, own)
+                found = begin(line)
+                if found is not None and found[3] not in handled:
+                    plain += 1
+                else:
+                    self._any_line(line, own)
                 continue
             tid, time, head, argument, took = found.groups()
             now = at(time, None)
             task = tasks.get(int(tid or own)) or task_of(int(tid or own), now)
-            made = told(task, head, argument, 0, None, now, nanoseconds(took) if took else None)
-            notes.calls += 1
+            made = told(task, head, argument, 0, None, now, duration(took) if took else None)
+            plain += 1
             if made is not None:
-                notes.device_calls += 1
+                found_here += 1
                 out.append(see(made) if made.name[:13] == "RM_MAP_MEMORY" else made)
+        notes.lines += len(lines)
+        notes.calls += plain
+        notes.device_calls += found_here
         return self._taken()
 
     def _taken(self) -> list[Event]:
@@ -222,6 +235,6 @@ class Parser:
         self._call(tid, name, begun + text, now, since)
 
 
-def convert(parser: Parser, lines: Iterable[str]) -> list[Event]:
+def convert(parser: Parser, lines: Sequence[str]) -> list[Event]:
     """A whole small log at once."""
     return [*parser.feed(lines), *parser.finish()]

@@ -22,10 +22,10 @@ static json_t *line_of(void (*tell)(const struct mr_step *), size_t *size)
 
 	if (pipe(ends))
 		return NULL;
-	mr_step_open("unit", ends[1]);
+	mr_step_open("unit", ends[1], -1);
 	step = mr_step_begin("mount");
 	tell(&step);
-	mr_step_open("", -1);
+	mr_step_open("", -1, -1);
 	close(ends[1]);
 	n = read(ends[0], line, sizeof(line));
 	close(ends[0]);
@@ -124,9 +124,9 @@ static void the_callers_errno_is_kept(void)
 
 	json_decref(line_of(tell_and_keep, &size));
 	errno = 0;
-	mr_step_open("unit", 1023); /* not open */
+	mr_step_open("unit", 1023, -1); /* not open */
 	tell_and_keep(&(struct mr_step){.name = "mount"});
-	mr_step_open("", -1);
+	mr_step_open("", -1, -1);
 	CHECK_EQ(errno, EXDEV);
 }
 
