@@ -22,11 +22,8 @@ _DEVICE_CALLS = frozenset(calls.HANDLERS) | {"ioctl"}
 _HANDLED = _DEVICE_CALLS | BIRTHS | EXECS
 _PENDING_MOST = 65_536
 _LINE_MOST = 32_768
-<<<<<<< HEAD
 _ARGS_MOST = 200
-=======
 _NO_STYLE = grammar.Style(*(re.compile("(?!)") for _ in grammar.Style._fields))
->>>>>>> nvdec
 _FILE = Source.FILE
 
 
@@ -54,6 +51,7 @@ class Parser:
         self.notes = Notes()
         self._own = pid
         self._also = also
+        self._wanted = _HANDLED | also
         self._clock = grammar.Clock()
         self._objects = Objects()
         self._ioctls = Ioctls()
@@ -69,7 +67,7 @@ class Parser:
         notes, tasks, task_of, out = self.notes, self._processes.tasks, self._processes.task, self._out
         at, told, see = self._clock.at, self._ioctls.told, self._objects.see
         style = self._style or _NO_STYLE
-        quick, begin, handled = style.ioctl.match, style.call.match, _HANDLED
+        quick, begin, handled = style.ioctl.match, style.call.match, self._wanted
         plain = found_here = 0
         for line in lines:
             # By far the most calls of a CUDA program are ioctls that return 0; most others do not matter.

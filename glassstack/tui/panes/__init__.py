@@ -28,9 +28,7 @@ PANES: tuple[PaneSpec, ...] = (
     PaneSpec("7", "log", "log", "LogPane", "kernel log with Xids explained, program output"),
     PaneSpec("8", "processes", "procs", "ProcessesPane", "processes; Enter watches one"),
     PaneSpec("9", "launches", "api", "LaunchesPane", "functions counted, launches followed to their fence"),
-    PaneSpec(
-        "0", "containers", "ctr", "ContainersPane", "a container's start, and host and inside compared"
-    ),
+    PaneSpec("0", "containers", "ctr", "ContainersPane", "a container's start, and host and inside compared"),
 )
 
 
