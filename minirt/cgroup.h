@@ -49,6 +49,10 @@ int cg_place(const struct cg_tree *tree, struct mr_cgroup *group, const struct m
 int cg_make(const struct cg_tree *tree, struct mr_cgroup *group, const struct mr_spec *spec,
 	    struct mr_error *err);
 int cg_remove(const struct cg_tree *tree, const char *path, int deadline_ms, struct mr_error *err);
+/* The number behind @key in a file of such lines, 0 where there is none. */
+uint64_t cg_number_of(const char *text, const char *key);
+
+/* cgroup_oom.c */
 uint64_t cg_oom_kills(const struct cg_tree *tree, const char *path);
 
 #endif

@@ -26,7 +26,7 @@ static int64_t now_ms(void)
 }
 
 /* The number after "@key " in the lines of @text; 0 where there is none. */
-static uint64_t number_of(const char *text, const char *key)
+uint64_t cg_number_of(const char *text, const char *key)
 {
 	size_t length = strlen(key);
 
@@ -100,14 +100,14 @@ static int wait_empty(int group, int64_t deadline)
 
 		text[got > 0 ? got : 0] = '\0';
 		left = deadline - now_ms();
-		if (got < 0 || !number_of(text, "populated") || left <= 0)
+		if (got < 0 || !cg_number_of(text, "populated") || left <= 0)
 			break;
 		/* A process may have forked between the read of its list and the signal. */
 		kill_all(group);
 		poll(&events, 1, left < 100 ? (int)left : 100);
 	}
 	close(events.fd);
-	if (!number_of(text, "populated"))
+	if (!cg_number_of(text, "populated"))
 		return 0;
 	errno = ETIMEDOUT;
 	return -1;
@@ -171,38 +171,4 @@ int mr_cgroup_remove(const char *path, struct mr_error *err)
 	ret = cg_remove(&tree, path, DEADLINE_MS, err);
 	cg_tree_close(&tree);
 	return ret;
-}
-
-static uint64_t oom_kills_in(int group, const char *file)
-{
-	char text[512];
-
-	return cg_read(group, file, text, sizeof(text)) < 0 ? 0 : number_of(text, "oom_kill");
-}
-
-/* memory.events counts what is below too, unless mounted with memory_localevents. */
-uint64_t cg_oom_kills(const struct cg_tree *tree, const char *path)
-{
-	int group = cg_open(tree, path);
-	uint64_t all, own;
-
-	if (group < 0)
-		return 0;
-	all = oom_kills_in(group, "memory.events");
-	own = oom_kills_in(group, "memory.events.local");
-	close(group);
-	return all > own ? all : own;
-}
-
-uint64_t mr_cgroup_oom_kills(const char *path)
-{
-	struct mr_error ignored = {0};
-	struct cg_tree tree;
-	uint64_t kills;
-
-	if (!*path || cg_tree_open(&tree, &ignored))
-		return 0;
-	kills = cg_oom_kills(&tree, path);
-	cg_tree_close(&tree);
-	return kills;
 }

@@ -228,6 +228,8 @@ int mr_cgroup_open(const char *path, struct mr_error *err);
 int mr_cgroup_remove(const char *path, struct mr_error *err);
 /* oom_kill of memory.events, own and hierarchical; 0 without a group. */
 uint64_t mr_cgroup_oom_kills(const char *path);
+/* The group whose limit it was, itself or an ancestor; false where none says so. */
+bool mr_cgroup_oom_limit(const char *path, char *where, size_t room);
 
 /* devrules.c: BPF_PROG_TYPE_CGROUP_DEVICE by raw bpf(2); replaces what minirt attached before */
 int mr_rules_attach(int cgroup_fd, const struct mr_rule *rules, size_t count, struct mr_error *err);

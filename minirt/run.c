@@ -142,13 +142,17 @@ static void finish(int states, const struct mr_container *container, int status)
 {
 	const struct mr_spec *spec = container->spec;
 	uint64_t kills = mr_cgroup_oom_kills(container->cgroup.path);
+	char limit[sizeof(container->cgroup.path)];
 	struct mr_step step = mr_step_begin("exit");
 	struct mr_error err = {0};
 
 	mr_step_end(&step, 0, "status=%d pid=%d", status, container->pid);
 	if (kills) {
 		step = mr_step_begin("oom");
-		mr_step_end(&step, 0, "kills=%lu group=%s", kills, container->cgroup.path);
+		if (!mr_cgroup_oom_limit(container->cgroup.path, limit, sizeof(limit)))
+			snprintf(limit, sizeof(limit), "unknown");
+		mr_step_end(&step, 0, "kills=%lu group=%s limit=%s", kills, container->cgroup.path,
+			    limit);
 	}
 	if (mr_hooks_run(spec, "poststop", "stopped", 0, &err) || mr_clean(states, spec->id, &err))
 		dprintf(STDERR_FILENO, "minirt: %s\n", err.text);

@@ -153,6 +153,29 @@ static __always_inline void born(u32 nr, s64 ret, u64 id)
 		report_life(NR_BIRTH, id, parent ? *parent : 0);
 }
 
+static __always_inline void note_stack(void *ctx, struct regs *r)
+{
+#if STACK
+	s64 stack = stacks.get_stackid(ctx, BPF_F_USER_STACK);
+
+	r->stack = stack < 0 ? NO_STACK : stack + 1;
+#endif
+}
+
+/* Early and by itself: its loop is long, and the verifier walks it for every way that leads there. */
+static __always_inline void closed_range(void *ctx, struct regs *r, s64 ret, struct entry *entry,
+					 u64 id, struct files *known)
+{
+	u32 device = DEV_NONE;
+
+	if (known && !ret)
+		device = close_range(known, (u32)r->di, (u32)r->si, r->dx & 4);
+	if (device == DEV_NONE)
+		return;
+	note_stack(ctx, r);
+	report(NR_close_range, device, r, ret, entry, id);
+}
+
 RAW_TRACEPOINT_PROBE(sys_exit)
 {
 	s64 ret = ctx->args[1];
@@ -174,24 +197,19 @@ RAW_TRACEPOINT_PROBE(sys_exit)
 	entry = running.lookup(&tid);
 	if (entry && !(entry->active && entry->nr == nr))
 		entry = NULL;
-	device = entry ? entry->device : subject(nr, &r, known, pid);
 	if (entry)
 		entry->active = 0;
+	if (nr == NR_close_range) {
+		closed_range(ctx, &r, ret, entry, id, known);
+		return 0;
+	}
+	device = entry ? entry->device : subject(nr, &r, known, pid);
 	if (device == DEV_NONE)
 		return 0;
-#if STACK
-	s64 stack = stacks.get_stackid(ctx, BPF_F_USER_STACK);
-	r.stack = stack < 0 ? NO_STACK : stack + 1;
-#endif
+	note_stack(ctx, &r);
 	if (device == DEV_OPENING) {
 		opened(nr, &r, ret, entry, id, known);
 		return 0;
-	}
-	if (device == DEV_RANGE) {
-		device = known && !ret ? close_range(known, (u32)r.di, (u32)r.si, r.dx & 4)
-				       : DEV_NONE;
-		if (device == DEV_NONE)
-			return 0;
 	}
 	learn(nr, &r, ret, known);
 	if (!entry && nr == NR_close)

@@ -7,7 +7,7 @@ from glassstack.model.entities import Container
 from glassstack.model.events import Step
 from glassstack.store.containers import Contrast, contrasts, lost, rule_text
 from glassstack.store.snapshot import Snapshot
-from glassstack.tui.draw import Cell, Column, Row, Table, blank, row, rule
+from glassstack.tui.draw import Cell, Column, Row, Span, Table, blank, row, rule
 from glassstack.tui.pane import Drawing, Pane, View
 
 _STEPS = (
@@ -103,6 +103,58 @@ def device_rows(container: Container, steps: list[Step]) -> list[Row]:
     return [*rows, row(("  everything else is denied", "dim")), blank()]
 
 
+_OVERVIEW = (
+    Column("container", 22),
+    Column("runtime", 8),
+    Column("pid", 8, right=True),
+    Column("state"),
+    Column("device list", 14),
+    Column("cgroup", 34, needs=110),
+)
+
+
+def outcome(steps: list[Step]) -> Span:
+    """How a container that is gone ended, by its steps; a kill for want of memory is said first."""
+    last = {step.name: step for step in steps}
+    killed = last["oom"].detail.get("kills") if "oom" in last else 0
+    if killed:
+        limit = last["oom"].detail.get("limit", "?")
+        return (f"✗ out of memory: {killed} killed, the limit was {limit}'s", "bad")
+    failed = [step for step in steps if step.errno]
+    if "exec" not in last:
+        return (
+            f"✗ did not start: {failed[-1].name}: {failed[-1].errno}" if failed else "✗ did not start",
+            "bad",
+        )
+    status = last["exit"].detail.get("status") if "exit" in last else None
+    return ("○ ended" if status is None else f"○ exit {status}", "warn" if status else "dim")
+
+
+def overview(s: Snapshot, steps: dict[str, list[Step]], width: int) -> list[Row]:
+    """A row per container, living and ended."""
+    table = Table(_OVERVIEW, width)
+    rows = [table.head()]
+    for one in s.containers or ():
+        gone = lost(one, steps.get(one.id, []))
+        devices: Span = (f"{len(one.devices.rules or ())} rules", "")
+        if gone or one.devices.missing or one.devices.rules == EVERYTHING:
+            devices = ("✗ lost" if gone else "not known" if one.devices.missing else "allows all", "warn")
+        state: Span = (f"● {len(one.world.processes)} processes", "ok")
+        cells: list[Cell] = [
+            (one.id, "name"),
+            one.runtime or "-",
+            str(one.pid),
+            state,
+            devices,
+            one.cgroup or "/",
+        ]
+        rows.append(table.row(cells, key=("container", one.id), data=one))
+    for name in _ended(steps, s):
+        cells = [(name, "name"), "minirt", "-", outcome(steps[name]), ("-", "dim"), ("-", "dim")]
+        rows.append(table.row(cells, key=("container", name), ts=steps[name][-1].ts))
+    return [*rows, blank()]
+
+
 def _ended(steps: dict[str, list[Step]], s: Snapshot) -> list[str]:
     """Containers of which only the steps are left."""
     alive = {container.id for container in s.containers or ()}
@@ -114,7 +166,7 @@ def container_rows(s: Snapshot, width: int) -> list[Row]:
     steps: dict[str, list[Step]] = {}
     for step in s.steps:
         steps.setdefault(step.container, []).append(step)
-    rows: list[Row] = []
+    rows = overview(s, steps, width) if steps or s.containers else []
     for container in s.containers or ():
         title = " ".join(filter(None, (container.runtime, container.id)))
         rows.append(rule(f"{title}, pid {container.pid} in {container.cgroup or '/'}", width))
