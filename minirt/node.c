@@ -22,6 +22,19 @@ static const struct {
 	{"pts/ptmx", "/dev/ptmx"},
 };
 
+/* A node of an earlier start, in a root that keeps its /dev; nothing else. */
+static int take_away(int folder, const char *name)
+{
+	struct stat info;
+
+	if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW))
+		return -1;
+	if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))
+		return unlinkat(folder, name, 0);
+	errno = EEXIST;
+	return -1;
+}
+
 static int make(int root, const struct mr_device *device)
 {
 	mode_t kind = device->type == 'b' ? S_IFBLK : S_IFCHR;
@@ -30,13 +43,10 @@ static int make(int root, const struct mr_device *device)
 
 	if (folder < 0)
 		return -1;
-	if (mknodat(folder, name, kind | device->mode, makedev(device->major, device->minor))) {
-		/* One of an earlier start, in a root that keeps its /dev. */
-		if (errno != EEXIST || unlinkat(folder, name, 0) ||
-		    mknodat(folder, name, kind | device->mode,
-			    makedev(device->major, device->minor)))
-			return -1;
-	}
+	if (mknodat(folder, name, kind | device->mode, makedev(device->major, device->minor)) &&
+	    (errno != EEXIST || take_away(folder, name) ||
+	     mknodat(folder, name, kind | device->mode, makedev(device->major, device->minor))))
+		return -1;
 	if (!device->uid && !device->gid)
 		return 0;
 	return fchownat(folder, name, device->uid, device->gid, AT_SYMLINK_NOFOLLOW);

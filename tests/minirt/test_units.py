@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -19,7 +20,9 @@ def said(minirt: Path) -> dict[str, str]:
     """Why each test failed, "" where it did not."""
     out = ROOT / "build/minirt-tests"
     made = subprocess.run(
-        ["make", "-s", "-C", ROOT / "tests/minirt", f"OUT={out}", "unit"], capture_output=True, text=True
+        ["make", "-s", f"-j{os.cpu_count() or 1}", "-C", ROOT / "tests/minirt", f"OUT={out}", "unit"],
+        capture_output=True,
+        text=True,
     )
     assert made.returncode == 0, made.stderr[-2000:]
     done = subprocess.run([out / "unit"], capture_output=True, text=True, timeout=60)

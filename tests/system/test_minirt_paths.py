@@ -85,3 +85,12 @@ def test_a_device_has_the_hosts_mode_and_owner_and_a_file_is_none(rootful: Runti
     assert told[:3] == [oct(node.st_mode)[2:], str(node.st_uid), str(node.st_gid)]
     assert told[3] == "1:3"
     assert rootful.run("--device", "/etc/hostname", "--", "/guest", "true").returncode == 2
+
+
+def test_a_device_takes_the_place_of_no_file(rootful: Runtime) -> None:
+    done = rootful.run("--device", "/dev/null:/guest", "--", "/guest", "true")
+    assert done.returncode == 125
+    assert "File exists" in done.stderr
+    assert (rootful.root / "guest").is_file()
+    for _ in range(2):  # a node of an earlier start is replaced
+        assert rootful.ok("--device", "/dev/null:/node", "--", "/guest", "stat", "/node")
