@@ -47,6 +47,9 @@ static int set_names(const struct mr_spec *spec, struct mr_error *err)
 
 	if (spec->namespaces & CLONE_NEWCGROUP && unshare(CLONE_NEWCGROUP))
 		return mr_fail(err, errno, "make a cgroup namespace: %m");
+	/* One that is joined to the host's gets its loopback with the rest. */
+	if (spec->namespaces & CLONE_NEWNET && !spec->net && mr_net_loopback(err))
+		return -1;
 	if (!spec->hostname || !(spec->namespaces & CLONE_NEWUTS))
 		return 0;
 	if (sethostname(spec->hostname, strlen(spec->hostname)))

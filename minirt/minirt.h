@@ -217,8 +217,9 @@ struct mr_cgroup {
 /* Decides where the group will be, so that it can be written down before it is there. */
 int mr_cgroup_place(struct mr_cgroup *group, const struct mr_spec *spec, struct mr_error *err);
 /*
- * Makes the group (where it was placed, if it was) and writes the limits; mr_lacks() where there is no v2 or no
- * delegation. With nothing to limit that is no error: no group, path "" and fd -1.
+ * Makes the group (where it was placed, if it was) and writes the limits; mr_lacks()
+ * where there is no v2 or no delegation. With nothing to limit that is no error: no
+ * group, path "" and fd -1.
  */
 int mr_cgroup_make(struct mr_cgroup *group, const struct mr_spec *spec, struct mr_error *err);
 /* The directory of a running container's group, for exec. */
@@ -250,7 +251,7 @@ int mr_seccomp_load(struct mr_error *err);
 void mr_hide_defaults(struct mr_spec *spec); /* adds the usual ones to its lists */
 int mr_hide_paths(int root, const struct mr_spec *spec, struct mr_error *err);
 
-/* inject.c: CDI: the edits for @spec->gpu out of /etc/cdi and /var/run/cdi put into the specification */
+/* inject.c: the edits for @spec->gpu, out of the CDI files, put into the specification */
 int mr_inject(struct mr_spec *spec, struct mr_error *err);
 
 #endif

@@ -65,6 +65,13 @@ def test_the_hostname_is_its_own(containers: Runtime) -> None:
     assert os.uname().nodename == before
 
 
+def test_the_loopback_is_its_own_and_up(containers: Runtime) -> None:
+    lines = containers.ok("/guest", "cat", "/proc/self/net/dev").splitlines()[2:]
+    assert [line.split(":")[0].strip() for line in lines] == ["lo"]
+    # The kernel has a route to 127.0.0.1 as soon as the device is up.
+    assert "127.0.0.1" in containers.ok("/guest", "cat", "/proc/self/net/fib_trie")
+
+
 def test_no_descriptor_of_the_host_gets_in(containers: Runtime) -> None:
     with open("/etc/hostname") as secret:
         done = containers.run("/guest", "fds", pass_fds=[secret.fileno()])

@@ -154,12 +154,7 @@ static void names_of_containers_are_names_of_folders_too(void)
 	CHECK(mr_good_id(longest + 1));
 }
 
-const struct test test_step[] = {
-	TEST(each_kind_of_value_keeps_its_type),
-	TEST(what_is_hostile_stays_a_string),
-	TEST(what_is_long_is_cut_and_stays_a_line),
-	TEST(the_callers_errno_is_kept),
-	TEST(mount_options_are_flags_or_the_file_systems),
-	TEST(names_of_containers_are_names_of_folders_too),
-	{NULL, NULL},
-};
+SUITE(test_step, TEST(each_kind_of_value_keeps_its_type), TEST(what_is_hostile_stays_a_string),
+      TEST(what_is_long_is_cut_and_stays_a_line), TEST(the_callers_errno_is_kept),
+      TEST(mount_options_are_flags_or_the_file_systems),
+      TEST(names_of_containers_are_names_of_folders_too));
