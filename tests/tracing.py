@@ -19,7 +19,7 @@ import pytest
 
 from tests.support import ROOT
 
-TIMEOUT = 60
+TIMEOUT = 180
 GLASSSTACK = [sys.executable, "-m", "glassstack.cli.main"]
 
 

@@ -20,7 +20,7 @@ from glassstack.collectors.device import ContextIds
 from glassstack.collectors.spaces import Spaces
 from glassstack.model.events import Calls, Event, Failed, Tallies
 
-_START_S = 60.0
+_START_S = 180.0
 """Compiling takes a second or two; under emulation, many."""
 _POLL_S = 0.5
 

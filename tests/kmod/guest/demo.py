@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: MIT
 """The screen's demo on the kernel's own device, and eBPF with this kernel. Prints KTAP."""
 
-import functools
+import contextlib
+import fcntl
 import json
 import os
+import pty
 import re
-import shlex
+import signal
+import struct
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import termios
 from pathlib import Path
-from typing import Any
+
+import pyte
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 sys.path.insert(0, str(ROOT))
@@ -23,37 +26,60 @@ from tests.support import eventually  # noqa: E402
 BIN = Path(os.environ.get("FAKEGPU_BIN", ROOT / "build/bin"))
 GLASSSTACK = (sys.executable, "-m", "glassstack.cli.main")
 CONTEXTS = Path("/sys/class/fakegpu/fakegpu0/contexts")
-# Not in /tmp, where the host's sockets show through.
-TMUX = ("tmux", "-f", "/dev/null", "-S", "/run/glassstack-demo.tmux")
-PATIENCE_S = 90.0
+PATIENCE_S = 150.0
 LAUNCHES = ("fcuLaunchKernel", "fcudaLaunchKernel")
 
 
-def tmux(*words: str) -> str:
-    return subprocess.run([*TMUX, *words], check=True, capture_output=True, text=True).stdout
+class Terminal:
+    """glassstack on a terminal of 160 × 48."""
 
+    def __init__(self, *words: str) -> None:
+        self._screen = pyte.Screen(160, 48)
+        self._stream = pyte.ByteStream(self._screen)
+        pid, self._master = pty.fork()
+        if not pid:
+            os.chdir(ROOT)
+            os.execvpe(GLASSSTACK[0], [*GLASSSTACK, *words], os.environ | {"TERM": "xterm-256color"})
+        self._pid = pid
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", 48, 160, 0, 0))
+        os.set_blocking(self._master, False)
 
-@contextmanager
-def screen(*words: str) -> Iterator[None]:
-    """glassstack in a terminal of 160 × 48."""
-    command = f"cd {shlex.quote(str(ROOT))} && exec {shlex.join([*GLASSSTACK, *words])}"
-    tmux("new-session", "-d", "-s", "demo", "-x", "160", "-y", "48", command)
-    try:
-        yield
-    finally:
-        subprocess.run([*TMUX, "kill-server"], capture_output=True)
+    def text(self) -> str:
+        """What is on it now."""
+        with contextlib.suppress(OSError):
+            while data := os.read(self._master, 65536):
+                self._stream.feed(data)
+        return "\n".join(self._screen.display)
 
+    def shown(self, pattern: str) -> str:
+        """What stands in the group of the pattern once it is there."""
 
-def shown(pattern: str) -> str:
-    """What stands in the group of the pattern once the screen shows it."""
+        def look() -> re.Match[str]:
+            text = self.text()
+            found = re.search(pattern, text, re.MULTILINE)
+            assert found, f"no {pattern} in\n{text}"
+            return found
 
-    def look() -> re.Match[str]:
-        text = tmux("capture-pane", "-p", "-t", "demo")
-        found = re.search(pattern, text, re.MULTILINE)
-        assert found, f"no {pattern} in\n{text}"
-        return found
+        return eventually(look, PATIENCE_S, every=0.3)[1]
 
-    return eventually(look, PATIENCE_S, every=0.3)[1]
+    def quit(self) -> int:
+        """Leaves by the key; its exit status."""
+        os.write(self._master, b"q")
+
+        def ended() -> tuple[int, int] | None:
+            self.text()
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+            return (pid, status) if pid else None
+
+        status = eventually(ended, PATIENCE_S, every=0.3)
+        assert status
+        return os.waitstatus_to_exitcode(status[1])
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+        os.close(self._master)
 
 
 def contexts() -> dict[str, dict[str, int]]:
@@ -66,11 +92,12 @@ def contexts() -> dict[str, dict[str, int]]:
 
 
 def test_home_shows_launches_of_the_kernels_device() -> None:
-    with screen():
-        shown(r"(demo on the kernel's /dev/fakegpu0, by ptrace)")
-        shown(r"device .* ([1-9]\S*) doorbell .* [1-9]\S* job")
-        shown(r"boundary .* ([1-9]\S*) ioctl ")
-        caller = int(shown(r"^ +[\d.]+ +(\d+) +SUBMIT "))
+    screen = Terminal()
+    try:
+        screen.shown(r"(demo on the kernel's /dev/fakegpu0, by ptrace)")
+        screen.shown(r"device .* ([1-9]\S*) doorbell .* [1-9]\S* job")
+        screen.shown(r"boundary .* ([1-9]\S*) ioctl ")
+        caller = int(screen.shown(r"^ +[\d.]+ +(\d+) +fakegpu0 +SUBMIT "))
         before = contexts()
         assert set(before) == {"fakegpu-train", "fakegpu-burst"}, before
         assert caller == before["fakegpu-burst"]["pid"]
@@ -79,43 +106,19 @@ def test_home_shows_launches_of_the_kernels_device() -> None:
             lambda: contexts()["fakegpu-burst"]["completions"] > before["fakegpu-burst"]["completions"]
         )
         assert "fakegpud" not in subprocess.run(["ps", "-eo", "comm"], capture_output=True, text=True).stdout
-        tmux("send-keys", "-t", "demo", "q")
+        assert screen.quit() == 0
         eventually(lambda: not list(CONTEXTS.iterdir()))
-
-
-@functools.cache
-def by_ebpf() -> tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]:
-    """`trace` of a short program, and `top` of one that goes on, at the same time: compiling takes long here."""
-    from tests import tracing
-
-    burst = subprocess.Popen([BIN / "fakegpu-burst", "--rate", "4", "--size", "8"], stdout=subprocess.DEVNULL)
-    top = subprocess.Popen(
-        [*GLASSSTACK, "top", "--once", "--json"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        traced = tracing.trace(
-            "--source", "ebpf", "--json", "--gpu", "kernel", "--", BIN / "fakegpu-vectoradd", "--ioctl"
-        )
-        out, err = top.communicate(timeout=PATIENCE_S)
     finally:
-        top.kill()
-        burst.kill()
-        burst.wait()
-    assert top.returncode == 0, err
-    events = [json.loads(line) for line in out.splitlines()]
-    return traced, [event for event in events if event.get("pid") == burst.pid]
+        screen.close()
 
 
 def test_ebpf_sees_the_calls_that_ptrace_sees() -> None:
     from tests import tracing
 
-    ours, _ = by_ebpf()
+    quiet = ("sh", "-c", f"exec {BIN}/fakegpu-vectoradd --ioctl >/dev/null")  # stdout is the trace's
+    ours = tracing.trace("--source", "ebpf", "--json", "--gpu", "kernel", "--", *quiet)
     assert ours.returncode == 0, ours.stderr
-    theirs = tracing.trace("--json", "--gpu", "kernel", "--", BIN / "fakegpu-vectoradd", "--ioctl")
+    theirs = tracing.trace("--json", "--gpu", "kernel", "--", *quiet)
     assert theirs.returncode == 0, theirs.stderr
     (seen,) = tracing.by_thread(ours.stdout).values()
     (expected,) = tracing.by_thread(theirs.stdout).values()
@@ -124,7 +127,15 @@ def test_ebpf_sees_the_calls_that_ptrace_sees() -> None:
 
 
 def test_top_counts_ioctls_and_launches() -> None:
-    _, events = by_ebpf()
+    burst = subprocess.Popen([BIN / "fakegpu-burst", "--rate", "4", "--size", "8"], stdout=subprocess.DEVNULL)
+    try:
+        command = [*GLASSSTACK, "top", "--once", "--json"]
+        top = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
+    finally:
+        burst.kill()
+        burst.wait()
+    assert top.returncode == 0, top.stderr
+    events = [event for line in top.stdout.splitlines() if (event := json.loads(line)).get("pid") == burst.pid]
     (told,) = [event for event in events if event["kind"] == "tallies"]
     counts = {tally["name"]: tally["calls"] for tally in told["tallies"]}
     assert counts["SUBMIT"] >= 8, counts
