@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import textual
 
+from glassstack.model.events import Event
 from glassstack.tui.app import GlassApp
-from tests.snapshots import fake
+from tests.snapshots import fake, fake_containers
 
 NARROW, WIDE = (80, 24), (160, 48)
 BASELINE = "8.2.8"
@@ -44,6 +45,11 @@ VIEWS: dict[str, tuple[tuple[int, int], str, list[str]]] = {
 }
 
 
+def _events(name: str) -> list[Event]:
+    make: Callable[[], list[Event]] = getattr(fake, name, None) or getattr(fake_containers, name)
+    return make()
+
+
 @pytest.fixture(autouse=True)
 def _same_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pictures must not depend on where the tests run."""
@@ -57,7 +63,7 @@ def _same_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("view", VIEWS)
 def test_view(view: str, snap_compare: Callable[..., bool]) -> None:
     size, events, keys = VIEWS[view]
-    app: Any = GlassApp(store=fake.store_of(getattr(fake, events)()))
+    app: Any = GlassApp(store=fake.store_of(_events(events)))
     assert snap_compare(app, press=keys, terminal_size=size)
 
 
