@@ -1,0 +1,80 @@
+"""Lines in, facts out: the table of patterns, and what needs more than one line.
+
+Owns the state of one text: the command whose output is being read, the kernel
+message that goes on over several lines. Pure; a line that fits nothing is passed over.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from glassstack.diagnose import clean, special
+from glassstack.diagnose.evidence import Fact, Where
+from glassstack.diagnose.joining import Joiner
+from glassstack.diagnose.patterns import PATTERNS
+from glassstack.diagnose.scan import Raw
+
+_COMMANDS = (
+    "cat ls lsmod rmmod modprobe modinfo nvidia-smi nvidia-ctk sudo docker podman kubectl grep ldconfig dpkg rpm "
+    "apt systemctl journalctl dmesg ulimit env printenv strace getent id uname mokutil snap mount find echo head "
+    "tail lspci lsof fuser crictl sysctl python python3 reboot export stat"
+).split()
+_PROMPT = re.compile(
+    rf"^(?:\[?[\w.-]+@[\w.-]+[: ][^$#%]{{0,80}}\]?|\([\w.-]+\) )?[$#%] +(?P<command>(?:{'|'.join(_COMMANDS)})\b.*)"
+)
+_SECTION = re.compile(r"^(?:\*\*\* (?P<report>/\S+)|==> (?P<tail>\S+) <==)")
+_ENVIRON = re.compile(rb"^\w+=[^\0]*\0\w+=")
+
+
+class Recogniser:
+    """Reads one text line by line.
+
+    Args:
+        name: the text's name, for proofs and as a hint of what it is.
+        did: counts what cleaning did.
+    """
+
+    def __init__(self, name: str, did: Counter[str]) -> None:
+        self._name, self._did = name, did
+        self._joiner = Joiner()
+        self._special = special.Special()
+        self.command = f"cat {name}"
+
+    def feed(self, raw: Raw) -> Iterator[Fact]:
+        """The facts in one raw line."""
+        parts = raw.data.split(b"\0")[:512] if _ENVIRON.match(raw.data) else (raw.data,)
+        for part in parts:
+            for one in clean.unwrap(clean.decode(part, self._did), self._did):
+                yield from self._line(one.text, Where(self._name, raw.number, one.stamp))
+
+    def end(self) -> Iterator[Fact]:
+        """What was still waiting for more lines."""
+        yield from self._joiner.end()
+
+    def _line(self, text: str, where: Where) -> Iterator[Fact]:
+        text = text.rstrip()
+        prompt = _PROMPT.match(text) or _SECTION.match(text)
+        if prompt:
+            self.command = next((group for group in prompt.groups() if group), "")
+            if not text.startswith(("*** ", "==> ")):
+                text = self.command
+            self._special.begin(self.command, where)
+        low = text.lower()
+        yield from self._joiner.feed(text, low, where)
+        yield from _by_table(text, low, where)
+        yield from self._special.feed(text, low, where, "" if prompt else self.command)
+
+
+def _by_table(text: str, low: str, where: Where) -> Iterator[Fact]:
+    seen: set[str] = set()
+    for kind, word, form in PATTERNS:
+        if word in low and kind not in seen:
+            found = form.search(text)
+            if found:
+                seen.add(kind)
+                yield Fact(kind, fields(found.groupdict()), where, text)
+
+
+def fields(groups: Mapping[str, str | None]) -> dict[str, str]:
+    """The groups that took part, stripped."""
+    return {name: value.strip() for name, value in groups.items() if value is not None}
