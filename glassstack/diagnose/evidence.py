@@ -69,14 +69,14 @@ class Evidence:
         """When a fact was read, counted from the first."""
         return self._order.get(id(fact), len(self._order))
 
-    def all(self, kind: str, **wanted: Want) -> list[Fact]:
+    def all(self, kind: str, /, **wanted: Want) -> list[Fact]:
         """Facts of a kind whose fields are as wanted."""
         return [fact for fact in self._facts.get(kind, ()) if fact.fits(wanted)]
 
-    def first(self, kind: str, **wanted: Want) -> Fact | None:
+    def first(self, kind: str, /, **wanted: Want) -> Fact | None:
         """The first such fact."""
         return next((fact for fact in self._facts.get(kind, ()) if fact.fits(wanted)), None)
 
-    def last(self, kind: str, **wanted: Want) -> Fact | None:
+    def last(self, kind: str, /, **wanted: Want) -> Fact | None:
         """The last such fact: of a state read several times, the present one."""
         return next((fact for fact in reversed(self._facts.get(kind, [])) if fact.fits(wanted)), None)
