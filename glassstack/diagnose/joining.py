@@ -47,11 +47,11 @@ class Joiner:
     def _whole(self) -> Iterator[Fact]:
         assert self._where is not None
         low = self._text.lower()
-        for kind, word, form in JOINED:
-            found = form.search(self._text) if word in low else None
+        for row in JOINED:
+            found = row.form.search(self._text) if row.word in low else None
             if found:
                 groups = {name: value for name, value in found.groupdict().items() if value is not None}
-                yield Fact(kind, groups, self._where, self._raw)
+                yield Fact(row.kind, groups, self._where, self._raw)
                 self._where = None
                 return
 

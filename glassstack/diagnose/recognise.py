@@ -67,12 +67,12 @@ class Recogniser:
 
 def _by_table(text: str, low: str, where: Where) -> Iterator[Fact]:
     seen: set[str] = set()
-    for kind, word, form in PATTERNS:
-        if word in low and kind not in seen:
-            found = form.search(text)
+    for row in PATTERNS:
+        if row.word in low and row.kind not in seen:
+            found = row.form.search(text)
             if found:
-                seen.add(kind)
-                yield Fact(kind, fields(found.groupdict()), where, text)
+                seen.add(row.kind)
+                yield Fact(row.kind, fields(found.groupdict()), where, text)
 
 
 def fields(groups: Mapping[str, str | None]) -> dict[str, str]:

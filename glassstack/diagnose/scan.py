@@ -14,14 +14,14 @@ NEAR = 8
 """Lines passed on after a line with a coarse word."""
 CARRY_MAX = 1 << 20
 COARSE = tuple(
-    word.strip().encode()
+    word[1:].encode()
     for word in (
-        "nvidia, nvrm, nvml, libnv, cuda, xid, gpu, nccl, fabric, oom, blocked, avc:, xserver_misc, container_t, "
+        " nvidia, nvrm, nvml, libnv, cuda, xid, gpu, nccl, fabric, oom, blocked, avc:, xserver_misc, container_t, "
         "cgroup, :/, 195:, memlock, ulimit, locked memory, reject, required key, trusted key, nouveau, ibv_, "
         "suspend, insufficient, kubelet, clock_gettime, bpf_, state:d, microsoft-standard, max_map_count, "
         "default-runtime, default_runtime, memory.max, memorymax, unexpectedadmission, secure, symvers, nvc:, "
         "not yet init, stub lib, illegal memory, display driver, unable to pin, docker, rootless, unattended, "
-        "reboot, daemon-reload, cpu-manager, cpumanager, mlock, nvsw, nvlsm"
+        "reboot, daemon-reload, cpu-manager, cpumanager, mlock, nvsw, nvlsm, cdi , 0x46"
     ).split(",")
 )
 """In lower case. Each line that a pattern knows has one of them, or stands near a line that has."""

@@ -51,7 +51,8 @@ PROGRAMS = rows(
     ("nvswitch", "nvswitch", r"(?:nvidia-nvswitch\d|NVSwitch.*(?:detected|device)|Bridge: NVIDIA.*NVSwitch)"),
     ("nvlsm", "nvlsm", r"(?i)nvlsm"),
     ("reg_mr", "cannot allocate memory", r"(?P<call>ibv_(?:reg_mr\w*|create_cq))\b.*Cannot allocate memory"),
-    ("pin_failed", "pin", r"(?i)(?P<text>unable to pin host memory|failed to pin|cudaHostRegister[^\n]*(?:failed|out of memory|error))"),
+    ("pin_failed", "pin", r"(?i)(?P<text>unable to pin host memory|failed to pin)"),
+    ("pin_failed", "cudahostregister", r"(?i)(?P<text>cudaHostRegister.*(?:failed|out of memory|error))"),
     ("host_alloc_failed", "cudahostalloc", r"cudaHostAlloc[^\n]*(?:out of memory|failed|error)"),
     ("mlock_failed", "enomem", r"\bmlock(?:2|all)?\(.*= -1 ENOMEM"),
     (
