@@ -7,6 +7,7 @@ message that goes on over several lines. Pure; a line that fits nothing is passe
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from glassstack.diagnose import clean, special
 from glassstack.diagnose.evidence import Fact, Where
@@ -53,7 +54,9 @@ class Recogniser:
 
     def _line(self, text: str, where: Where) -> Iterator[Fact]:
         text = text.rstrip()
-        prompt = _PROMPT.match(text) or _SECTION.match(text)
+        prompt = _SECTION.match(text) if text.startswith(("*** ", "==> ")) else None
+        if prompt is None and ("$ " in text or "# " in text or "% " in text):
+            prompt = _PROMPT.match(text)
         if prompt:
             self.command = next((group for group in prompt.groups() if group), "")
             if not text.startswith(("*** ", "==> ")):
@@ -67,12 +70,24 @@ class Recogniser:
 
 def _by_table(text: str, low: str, where: Where) -> Iterator[Fact]:
     seen: set[str] = set()
-    for row in PATTERNS:
+    for number in sorted(set(_ALWAYS).union(*map(_hinted, _TOKEN.findall(low)))):
+        row = PATTERNS[number]
         if row.word in low and row.kind not in seen:
             found = row.form.search(text)
             if found:
                 seen.add(row.kind)
                 yield Fact(row.kind, fields(found.groupdict()), where, text)
+
+
+_TOKEN = re.compile(r"[a-z_]{2,}")
+_KEYS = tuple(max(_TOKEN.findall(row.word), key=len, default="") for row in PATTERNS)
+_ALWAYS = tuple(number for number, key in enumerate(_KEYS) if not key)
+
+
+@lru_cache(16_384)
+def _hinted(token: str) -> tuple[int, ...]:
+    """The rows that a word of a line makes possible: most words make none, and logs repeat their words."""
+    return tuple(number for number, key in enumerate(_KEYS) if key and key in token)
 
 
 def fields(groups: Mapping[str, str | None]) -> dict[str, str]:

@@ -10,21 +10,24 @@ from typing import NamedTuple
 
 from glassstack.diagnose.intake import CHUNK, Stream
 
-NEAR = 8
-"""Lines passed on after a line with a coarse word."""
+NEAR, NEAR_KERNEL = 8, 3
+"""Lines passed on after a line with a coarse word; after a kernel message fewer, as its parts have the word too."""
 CARRY_MAX = 1 << 20
 COARSE = tuple(
     word[1:].encode()
     for word in (
         " nvidia, nvrm, nvml, libnv, cuda, xid, gpu, nccl, fabric, oom, blocked, avc:, xserver_misc, container_t, "
-        "cgroup, :/, 195:, memlock, ulimit, locked memory, reject, required key, trusted key, nouveau, ibv_, "
-        "suspend, insufficient, kubelet, clock_gettime, bpf_, state:d, microsoft-standard, max_map_count, "
-        "default-runtime, default_runtime, memory.max, memorymax, unexpectedadmission, secure, symvers, nvc:, "
-        "not yet init, stub lib, illegal memory, display driver, unable to pin, docker, rootless, unattended, "
-        "reboot, daemon-reload, cpu-manager, cpumanager, mlock, nvsw, nvlsm, cdi , 0x46"
+        "cgroup, :/, 195:, mlock, locked memory, ulimit, rejected, required key, trusted key, nouveau, ibv_, suspend, "
+        "insufficient, kubelet, clock_gettime, bpf_, state:d, microsoft-standard, max_map_count, default-runtime, "
+        "default_runtime, memory.max, memorymax, unexpectedadmission, secure, symvers, nvc:, not yet init, stub lib, "
+        "illegal memory, unable to pin, docker run, snap list, rootless, unattended, reboot, daemon-reload, "
+        "cpu-manager, cpumanager, nvsw, nvlsm, cdi , 0x46, no devices were"
     ).split(",")
 )
 """In lower case. Each line that a pattern knows has one of them, or stands near a line that has."""
+
+
+_KERNEL = (b"nvrm", b"xid", b"oom", b"blocked", b"avc:")
 
 
 class Raw(NamedTuple):
@@ -68,7 +71,7 @@ def interesting(stream: Stream) -> Iterator[Raw]:
 def _block(block: bytes, number: int, owed: int) -> Generator[Raw, None, int]:
     """Lines of a block of whole lines; returns how many of the next block's lines are owed."""
     position = 0
-    for hit in [*_hits(block), len(block)]:
+    for hit, near in (*_hits(block).items(), (len(block), 0)):
         while owed and position < hit:
             end = _end(block, position)
             number, owed = number + 1, owed - 1
@@ -79,22 +82,24 @@ def _block(block: bytes, number: int, owed: int) -> Generator[Raw, None, int]:
         number += block.count(b"\n", position, hit) + 1
         end = _end(block, hit)
         yield Raw(number, block[hit:end])
-        position, owed = end + 1, NEAR
+        position, owed = end + 1, max(near, owed - 1)
     return owed
 
 
-def _hits(block: bytes) -> list[int]:
-    """Where the lines with a coarse word start."""
+def _hits(block: bytes) -> dict[int, int]:
+    """Where the lines with a coarse word start, in order, and how many lines to pass on after each."""
     low = block.lower()
-    starts: set[int] = set()
+    starts: dict[int, int] = {}
     for word in COARSE:
         if not _present(low, word):
             continue
+        near = NEAR_KERNEL if word in _KERNEL else NEAR
         found = low.find(word)
         while found >= 0:
-            starts.add(low.rfind(b"\n", 0, found) + 1)
+            start = low.rfind(b"\n", 0, found) + 1
+            starts[start] = max(near, starts.get(start, 0))
             found = low.find(word, _end(low, found))
-    return sorted(starts)
+    return dict(sorted(starts.items()))
 
 
 def _end(block: bytes, position: int) -> int:

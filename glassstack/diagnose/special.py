@@ -24,6 +24,7 @@ _MAJOR = re.compile(r"\"?major\"?: *(?P<major>\d+)")
 _KIND = re.compile(r"^\s*\"?kind\"?: *\"?(?P<kind>[\w.-]+/[\w-]+)")
 _NAME = re.compile(r"^\s*(?:- )?\"?name\"?: *\"?(?P<name>[\w:.-]+)")
 _LOCKED = re.compile(r"^Max locked memory +(?P<limit>\d+|unlimited)")
+_SPEC = ("path", "major", "kind", "name")
 _WITHIN = 6
 
 
@@ -43,14 +44,15 @@ class Special:
         if "xid" in low:
             yield from _xid(text, where)
         yield from self._value(text, where, command)
-        yield from self._spec(text, where)
-        locked = _LOCKED.match(text)
+        if ":" in text and any(word in low for word in _SPEC):
+            yield from self._spec(text, where)
+        locked = _LOCKED.match(text) if low.startswith("max locked") else None
         if locked:
             limit = locked["limit"]
             yield Fact("memlock", {"limit": limit if limit == "unlimited" else str(int(limit) // 1024)}, where, text)
 
     def _value(self, text: str, where: Where, command: str) -> Iterator[Fact]:
-        if not command or not _VALUE.match(text.strip()):
+        if not command or len(text) > 40 or not _VALUE.match(text.strip()):
             return
         limit = _LIMIT_FILE.search(command)
         value = text.strip()
