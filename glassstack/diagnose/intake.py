@@ -130,7 +130,9 @@ def pieces(names: Sequence[str], notes: list[str]) -> Iterator[Piece]:
 
 def _open(name: str, stream: Stream, notes: list[str], depth: int) -> Iterator[Piece]:
     peeked = Peeked(stream)
-    if depth < DEPTH_MAX and peeked.head.startswith(_GZIP):
+    if not peeked.head:
+        notes.append(f"{name}: empty")
+    elif depth < DEPTH_MAX and peeked.head.startswith(_GZIP):
         yield from _open(name.removesuffix(".gz"), Gunzip(name, peeked, notes), notes, depth + 1)
     elif depth < DEPTH_MAX and peeked.head[257:262] == b"ustar":
         yield from _members(name, peeked, notes, depth)

@@ -37,14 +37,15 @@ def headline(look: Look, verdict: Verdict) -> str:
 def text(look: Look, verdict: Verdict) -> list[str]:
     """Verdict, proof, ladder."""
     lines = [headline(look, verdict)]
-    for finding in verdict.findings:
-        lines += ["", *_finding(finding)]
+    for one in verdict.findings:
+        lines += ["", *finding(one)]
     if verdict.findings:
         lines += ["", "ladder", *ladder(climb(look.evidence, verdict))]
     return [*lines, *_notes(look)]
 
 
-def _finding(one: Finding) -> list[str]:
+def finding(one: Finding) -> list[str]:
+    """A finding with its proof and what follows from it."""
     lines = [f"{one.id} ({one.rule.layer}{', a note' if one.rule.note else ''})", f"  {plain(one.cause)}"]
     lines += _open(one)
     for name, words in (("next", one.next), ("confirm", one.confirm), ("unlike", one.rule.unlike)):

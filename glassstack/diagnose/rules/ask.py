@@ -97,6 +97,10 @@ def library(evidence: Evidence) -> tuple[str, Fact] | None:
         fact = evidence.last(kind)
         if fact is not None:
             return fact.get(field), fact
+    for fact in evidence.all("mapped"):
+        version = _LIBCUDA.search(fact.get("path"))
+        if version and "/compat/" not in fact.get("path"):
+            return version["version"], fact
     return None
 
 

@@ -119,6 +119,7 @@ RULES = (
         next="Raise or lower it where it is set; a job's limit belongs to its scheduler.",
         confirm="glassstack cgroup PID shows the effective limit and who sets it.",
         source="google/cadvisor#3682",
+        note=True,
     ),
     Rule(
         id="OOM_MEMCG",

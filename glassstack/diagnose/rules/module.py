@@ -74,6 +74,23 @@ RULES = (
         over=_LOAD,
     ),
     Rule(
+        id="GPU_WITHOUT_DRIVER",
+        layer="module",
+        when=every(
+            seen("pci_nvidia"),
+            seen("host"),
+            no(seen("proc_version")),
+            no(seen("bound")),
+            no(seen("module", name=one_of("nvidia", "nouveau"))),
+        ),
+        cause="There is an NVIDIA GPU ({pci}) and no driver is loaded for it.",
+        unlike="A driver that was loaded and failed leaves lines in the kernel's log.",
+        next="modprobe nvidia, and read dmesg if that fails; install the driver if there is no such module.",
+        confirm="cat /proc/driver/nvidia/version",
+        source="modprobe(8)",
+        over=("SMI_NO_DRIVER", "NVML_9", "CUDA_100"),
+    ),
+    Rule(
         id="SECURE_BOOT_KEY",
         layer="module",
         when=_SIGNATURE,
