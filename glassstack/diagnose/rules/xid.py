@@ -58,6 +58,9 @@ def _detail(number: int, facts: list[Fact]) -> str:
 
 def _action(number: int, evidence: Evidence, gpus: list[str]) -> str:
     """The catalog's action; the driver's own word (Xid 154) on the same GPU goes before it."""
+    own = facts_of(evidence, number)
+    if number in NVLINK5 and all(fact.get("severity") == "Nonfatal" for fact in own):
+        return "no reset is needed for a nonfatal event; where it comes again on one link, check that link and its partner"
     told = [fact for fact in evidence.all("xid", xid=154) if fact.get("action") and fact.get("pci") in gpus]
     if told and number != 154:
         return f"{XIDS[number].action}; the driver itself says: {told[-1].get('action')}"
