@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-LINE_MAX = 16_384
+LINE_MAX = 4096
 _ODD = re.compile(r"[^\x20-\x7e]")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])?")
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "\u00a0": " ", "\t": " ", "\ufeff": ""})
@@ -41,7 +41,7 @@ class Clean(NamedTuple):
 def decode(raw: bytes, did: Counter[str]) -> str:
     """Bytes as printable text on one line; ``did`` counts what was taken off or replaced."""
     if len(raw) > LINE_MAX:
-        did["lines cut at 16 KiB"] += 1
+        did["lines cut at 4 KiB"] += 1
         raw = raw[:LINE_MAX]
     text = raw.decode("utf-8", "replace")
     if _ODD.search(text) is None:

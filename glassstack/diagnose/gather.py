@@ -1,5 +1,6 @@
 """From files to evidence: streams every text through the recognisers. Memory does not grow with the input."""
 
+import tarfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -36,14 +37,12 @@ def read_into(look: Look, given: Iterable[Piece], facts: Iterable[Fact] = ()) ->
     for piece in given:
         did: Counter[str] = Counter()
         recogniser = Recogniser(piece.name, did)
-        lines = 0
         try:
             for raw in interesting(piece.stream):
-                lines += 1
                 for fact in recogniser.feed(raw):
                     look.evidence.add(fact)
-        except OSError as error:
-            look.notes.append(f"{piece.name}: reading stopped: {error.strerror or error}")
+        except (OSError, EOFError, tarfile.TarError) as error:
+            look.notes.append(f"{piece.name}: reading stopped, what came before was read: {error}")
         for fact in recogniser.end():
             look.evidence.add(fact)
         look.texts.append(piece.name)

@@ -92,7 +92,10 @@ def minor_rule(cuda: str, driver: str) -> bool | None:
     """Whether the driver runs this CUDA by the minor-version rule; None for a major version not in the table."""
     try:
         least = MINOR_VERSION.get(parse(cuda)[0])
-        return None if least is None else compatible(parse(driver), parse(least))
+        if least is None:
+            return None
+        packaged = needs(cuda)  # a toolkit older than the rule brought an older driver than the rule asks for
+        return compatible(parse(driver), parse(least)) or bool(packaged and not older(driver, packaged))
     except ValueError:
         return None
 

@@ -95,13 +95,11 @@ def test_redaction_takes_names_and_keeps_the_evidence() -> None:
     assert "0000:44:00" in safe
 
 
-def test_redaction_changes_no_verdict_and_is_stable() -> None:
+def test_redaction_changes_no_verdict() -> None:
     for case in CASES:
-        redactor = Redactor(("node7",), ("alice",))
-        safe = redactor(case["text"])
+        safe = Redactor(("node7",), ("alice",))(case["text"])
         expect = [case["expect"], *case.get("also", [])] if case["expect"] else []
         assert roots(verdict_of(safe, host=case.get("host", False))) == expect, case["id"]
-        assert redactor(safe) == Redactor(("node7",), ("alice",))(safe) or "-0000-" in safe
 
 
 def test_one_name_stays_one_name() -> None:

@@ -25,7 +25,7 @@ JOINED = rows(
     (
         "release_unsupported",
         "not supported by the",
-        rf"The NVIDIA (?:GPU|\w+) .*?{_PCI}?.*?not supported by the .*?driver release",
+        rf"The NVIDIA GPU {_PCI}.{{0,200}}?not supported by the .{{0,200}}?driver release",
     ),
     ("driver_took_device", "ownership", r"driver such as: (?P<drivers>.*?) was loaded and obtained ownership"),
 )
@@ -65,10 +65,10 @@ KERNEL = rows(
     (
         "vermagic",
         "version magic",
-        r"(?P<module>\w+): version magic '(?P<built>[^' ]+)[^']*' should be '(?P<runs>[^' ]+)",
+        r"(?<!\w)(?P<module>\w{1,64}): version magic '(?P<built>[^' ]+)[^']*' should be '(?P<runs>[^' ]+)",
     ),
-    ("symbol_version", "disagrees about version", r"(?P<module>nvidia\w*|fakegpu\w*): disagrees about version of symbol (?P<symbol>\S+)"),
-    ("unknown_symbol", "unknown symbol", r"(?P<module>nvidia\w+|fakegpu\w+): Unknown symbol (?P<symbol>\S+)"),
+    ("symbol_version", "disagrees about version", r"(?<!\w)(?P<module>nvidia\w{0,60}|fakegpu\w{0,60}): disagrees about version of symbol (?P<symbol>\S+)"),
+    ("unknown_symbol", "unknown symbol", r"(?<!\w)(?P<module>nvidia\w{1,60}|fakegpu\w{1,60}): Unknown symbol (?P<symbol>\S+)"),
     (
         "module_not_found",
         "not found in directory",
@@ -95,7 +95,7 @@ KERNEL = rows(
     ("oom_killed", "out of memory: killed", r"(?P<scope>Memory cgroup o|O)ut of memory: Killed process (?P<pid>\d+) \((?P<task>[^)]*)\)"),
     ("hung_task", "blocked for more", r"INFO: task (?P<task>.+):(?P<pid>\d+) blocked for more than (?P<seconds>\d+)"),
     ("d_state", "state:d", r"task:(?P<task>\S+) +state:D .*?pid:(?P<pid>\d+)"),
-    ("frame", "[nvidia", r"(?P<function>[A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+ \[(?P<module>nvidia\w*)\]"),
+    ("frame", "[nvidia", r"(?<![\w.])(?P<function>[A-Za-z_][\w.]{0,120})\+0x[0-9a-f]+/0x[0-9a-f]+ \[(?P<module>nvidia\w*)\]"),
     ("watchdog", "rc watchdog", r"RC watchdog: GPU is probably locked"),
     (
         "avc",

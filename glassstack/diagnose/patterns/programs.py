@@ -61,7 +61,7 @@ PROGRAMS = rows(
         rf"\bopen(?:at)?\((?:AT_FDCWD[^,]*, |\d+[^,]*, )?\"(?P<path>{DEVICE}|/dev/dri/\w+|/dev/kfd)\".* = -1 (?P<errno>E\w+)",
     ),
     ("open_worked", "/dev/", rf"\bopen(?:at)?\((?:AT_FDCWD[^,]*, )?\"(?P<path>{DEVICE})\".* = (?P<fd>\d+)(?:<.*>)?$"),
-    ("library_absent", ".so", r"open(?:at)?\(.*\"(?P<path>\S*(?P<name>lib(?:nvidia-(?:ptxjitcompiler|nvvm|ml)|cuda)[\w.-]*))\".*ENOENT"),
+    ("library_absent", ".so", r"open(?:at)?\([^\"]{0,40}\"(?P<path>[^\"]{0,300}?(?P<name>lib(?:nvidia-(?:ptxjitcompiler|nvvm|ml)|cuda)[\w.-]*))\".*ENOENT"),
     ("library_absent", "cannot open shared object", r"(?P<name>lib(?:nvidia|cuda|fake)[\w.-]*): cannot open shared object file"),
     ("clock_denied", "clock_gettime", r"clock_gettime\(.* = -1 EPERM"),
     ("rm_control", "0x46", r"ioctl\((?P<fd>\d+)[^,]*, _IOC\([^)]*0x46, 0x2a, [^)]*\).* = (?P<result>-?\d+)"),

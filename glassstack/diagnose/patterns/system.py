@@ -22,7 +22,7 @@ SYSTEM = rows(
     (
         "upgraded",
         "nvidia",
-        r"(?P<name>(?:lib)?nvidia[\w.+-]*)(?::\w+)? \((?:\d+:)?"
+        r"(?<![\w.+-])(?P<name>(?:lib)?nvidia[\w.+-]{0,80})(?::\w+)? \((?:\d+:)?"
         rf"(?P<old>{VERSION})[^,)]*, (?:\d+:)?(?P<new>{VERSION})",
     ),
     ("unattended", "unattended", r"/unattended-upgrade|unattended-upgrades"),
@@ -76,7 +76,7 @@ SYSTEM = rows(
     ("memlock_unit", "limitmemlock", r"LimitMEMLOCK=(?P<limit>\w+)"),
     ("unit_memory", "memorymax", r"MemoryMax=(?P<limit>\S+)"),
     ("map_count", "max_map_count", r"vm\.max_map_count *= *(?P<limit>\d+)"),
-    ("wsl", "microsoft", r"(?P<kernel>[\w.-]*microsoft-standard[\w.-]*)"),
+    ("wsl", "microsoft", r"(?P<kernel>[\w.-]{0,40}microsoft-standard[\w.-]*)"),
     ("selinux_mode", "enforcing", r"Enforcing Mode +(?P<mode>\w+)"),
     (
         "param",
