@@ -29,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Reads, judges, prints."""
     if not args.files and sys.stdin.isatty():
-        raise CommandError("nothing to diagnose", "name files, or pipe a log in: dmesg | glassstack diagnose", USAGE)
+        raise CommandError(
+            "nothing to diagnose", "name files, or pipe a log in: dmesg | glassstack diagnose", USAGE
+        )
     look = gather(args.files or ["-"])
     verdict = judge(look.evidence)
     if not look.readable:

@@ -44,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     whose.add_argument("--pid", type=int, help="look from inside this process: its libraries, cgroup, limits")
     whose.add_argument("--container", metavar="ID", help="the same for the first process of a container")
     whose.add_argument("--tools", action="store_true", help="only what glassstack itself can do here")
-    parser.add_argument("--bundle", metavar="FILE", help="also write all that was read, redacted, as a .tar.gz")
+    parser.add_argument(
+        "--bundle", metavar="FILE", help="also write all that was read, redacted, as a .tar.gz"
+    )
     parser.add_argument("--json", action="store_true", help="one object on stdout: capabilities and ladder")
 
 
@@ -79,7 +81,9 @@ def _visit(args: argparse.Namespace) -> Visit:
     if container is not None:
         pid = pid_of_container(container)
         if pid is None:
-            raise CommandError(f"no process of a container {plain(container)} is visible here", "name its id", MISSING)
+            raise CommandError(
+                f"no process of a container {plain(container)} is visible here", "name its id", MISSING
+            )
     if pid is not None:
         require_process(pid)
     visit = look_at(Host(pid=pid, ldconfig=doctor_ladder.ldconfig))
@@ -87,7 +91,11 @@ def _visit(args: argparse.Namespace) -> Visit:
     if target:
         names = (os.uname().nodename, os.uname().nodename.partition(".")[0])
         try:
-            bundle(Path(target), visit.texts, Redactor(names, {one.pw_name for one in pwd.getpwall() if one.pw_uid >= 1000}))
+            bundle(
+                Path(target),
+                visit.texts,
+                Redactor(names, {one.pw_name for one in pwd.getpwall() if one.pw_uid >= 1000}),
+            )
         except OSError as error:
             raise CommandError(f"{target} can't be written: {error.strerror}") from error
     return visit

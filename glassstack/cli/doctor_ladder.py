@@ -1,4 +1,4 @@
-"""The ladder part of ``glassstack doctor``: rungs with their evidence, an explanation at the first broken one.
+"""The ladder part of ``glassstack doctor``: rungs with their evidence, explained at the first broken one.
 
 Owns its text and JSON. Reading and judging are the diagnosis's.
 """
@@ -18,7 +18,9 @@ def ldconfig() -> str:
     """What the loader's cache has. Raises OSError."""
     for program in ("/sbin/ldconfig", "/usr/sbin/ldconfig", "ldconfig"):
         try:
-            done = subprocess.run((program, "-p"), capture_output=True, text=True, errors="replace", timeout=20)
+            done = subprocess.run(
+                (program, "-p"), capture_output=True, text=True, errors="replace", timeout=20
+            )
         except FileNotFoundError:
             continue
         except subprocess.TimeoutExpired as error:

@@ -109,23 +109,34 @@ class Host:
 
     def _nodes(self) -> Iterator[Text]:
         """The driver's nodes, as ls -l shows them, also those of MIG."""
-        lines = [line for pattern in _PATTERNS for path in sorted(self.dev.glob(pattern)) if (line := _listed(path, self.dev))]
+        lines = [
+            line
+            for pattern in _PATTERNS
+            for path in sorted(self.dev.glob(pattern))
+            if (line := _listed(path, self.dev))
+        ]
         if lines:
             yield Text("nodes", str(self.dev), "\n".join(lines))
             return
         self._lacks("nodes", f"no device node of a GPU driver in {self.dev}")
         loaded = [driver for driver in _DRIVERS if (self.proc / f"driver/{driver}/version").exists()]
         for driver in loaded:
-            yield Text("nodes", str(self.dev), f"ls: cannot access '/dev/{driver}*': No such file or directory")
+            yield Text(
+                "nodes", str(self.dev), f"ls: cannot access '/dev/{driver}*': No such file or directory"
+            )
         links = sorted((self.dev / "char").glob("195:*"))
         if links:
-            yield Text("cgroup", str(self.dev / "char"), "\n".join(f"{one} -> {os.readlink(one)}" for one in links))
+            yield Text(
+                "cgroup", str(self.dev / "char"), "\n".join(f"{one} -> {os.readlink(one)}" for one in links)
+            )
 
     def _libraries(self) -> Iterator[Text]:
         if self.ldconfig is None:
             return
         try:
-            lines = [line for line in self.ldconfig().splitlines() if any(name in line for name in _LIBRARIES)]
+            lines = [
+                line for line in self.ldconfig().splitlines() if any(name in line for name in _LIBRARIES)
+            ]
         except OSError as error:
             self._lacks("libraries", f"ldconfig -p: {error.strerror}")
             return
@@ -156,7 +167,7 @@ def read(path: Path) -> str:
 
 def kernel_log() -> list[str]:
     """The kernel's log as dmesg prints it. Raises OSError where it may not be read."""
-    lines = []
+    lines: list[str] = []
     descriptor = os.open(kmsg.KMSG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         while len(lines) < 200_000:
@@ -175,7 +186,7 @@ def kernel_log() -> list[str]:
 
 
 def _by_kernel(data: bytes) -> bool:
-    """Whether the kernel wrote a record: the log takes lines from programs too, which have another facility."""
+    """Whether the kernel wrote a record: the log also takes lines from programs, of another facility."""
     return int(data.partition(b",")[0]) >> 3 == 0
 
 
@@ -202,8 +213,10 @@ def _listed(path: Path, dev: Path) -> str:
     if not stat.S_ISCHR(found.st_mode):
         return ""
     number = f"{os.major(found.st_rdev)}, {os.minor(found.st_rdev):3}"
-    owner = host_process.names(found.st_uid, found.st_gid)
-    return f"{stat.filemode(found.st_mode)} 1 {owner[0]} {owner[1]} {number} Jan  1 00:00 /dev/{path.relative_to(dev)}"
+    owner, when = host_process.names(found.st_uid, found.st_gid), "Jan  1 00:00"
+    return (
+        f"{stat.filemode(found.st_mode)} 1 {owner[0]} {owner[1]} {number} {when} /dev/{path.relative_to(dev)}"
+    )
 
 
 def _resolved(lines: list[str]) -> list[str]:

@@ -1,4 +1,7 @@
-"""A process as texts for the debugging ladder: its libraries, cgroup, limits, environment, what it may open. Reads only."""
+"""A process as texts for the debugging ladder: libraries, cgroup, limits, environment, what it may open.
+
+Owns what is read of a process. Reads only.
+"""
 
 import grp
 import os
@@ -27,7 +30,11 @@ def texts(proc: Path, pid: int | None, lacks: Lacks) -> "Iterator[Text]":
 
     who = os.getpid() if pid is None else pid
     if pid is not None:
-        lines = [line for line in _lines(proc, who, "maps", "libraries", lacks) if any(x in line for x in _LIBRARIES)]
+        lines = [
+            line
+            for line in _lines(proc, who, "maps", "libraries", lacks)
+            if any(x in line for x in _LIBRARIES)
+        ]
         if lines:
             yield Text("libraries", f"{proc}/{who}/maps", "\n".join(lines))
         else:
@@ -73,13 +80,24 @@ def _cgroup(proc: Path, pid: int, lacks: Lacks) -> "Iterator[Text]":
         lacks("cgroup", event.missing)
     lines = []
     for group in event.tree:
-        limit = next((one for one in group.limits if one.name.startswith("memory.") and "max" in one.name or one.name == "memory.limit_in_bytes"), None)
+        limit = next(
+            (
+                one
+                for one in group.limits
+                if (one.name.startswith("memory.") and "max" in one.name)
+                or one.name == "memory.limit_in_bytes"
+            ),
+            None,
+        )
         if limit is None or group.relation == "child":
             continue
         if isinstance(limit.own, Missing):
             lacks("cgroup", f"memory limit of {group.path}: {limit.own.why}")
             continue
-        lines += [f"==> /sys/fs/cgroup{group.path.rstrip('/')}/memory.max <==", "max" if limit.own is None else str(limit.own)]
+        lines += [
+            f"==> /sys/fs/cgroup{group.path.rstrip('/')}/memory.max <==",
+            "max" if limit.own is None else str(limit.own),
+        ]
     if lines:
         yield Text("cgroup", "memory limits", "\n".join(lines))
     yield from _device_rules(own)
@@ -90,7 +108,7 @@ def _device_rules(own: list[str]) -> "Iterator[Text]":
     from glassstack.collectors.host import Text, read
 
     for line in own:
-        number, _, rest = line.partition(":")
+        _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if "devices" in controllers.split(","):
             file = Path(f"/sys/fs/cgroup/devices{path}/devices.list")
@@ -118,7 +136,8 @@ def _refused(proc: Path, pid: int) -> Iterator[str]:
             continue
         shift = 6 if found.st_uid == uid else 3 if found.st_gid in groups else 0
         if found.st_mode >> shift & 6 != 6:
-            yield f'open("/dev/{name}", O_RDWR) = -1 EACCES (its mode {found.st_mode & 0o7777:04o} forbids uid {uid})'
+            mode = f"{found.st_mode & 0o7777:04o}"
+            yield f'open("/dev/{name}", O_RDWR) = -1 EACCES (its mode {mode} forbids uid {uid})'
 
 
 def names(uid: int, gid: int) -> tuple[str, str]:

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 LINE_MAX = 4096
 _ODD = re.compile(r"[^\x20-\x7e]")
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])?")
+_ANSI = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])?"
+)
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "\u00a0": " ", "\t": " ", "\ufeff": ""})
 _REST = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -66,7 +68,11 @@ def unwrap(text: str, did: Counter[str]) -> list[Clean]:
         told = _from_json(text)
         if told is not None:
             did["lines taken out of JSON records"] += 1
-            return [one for line in told.splitlines()[:64] for one in unwrap(decode(line.encode("utf-8", "replace"), did), did)[:1]]
+            return [
+                one
+                for line in told.splitlines()[:64]
+                for one in unwrap(decode(line.encode("utf-8", "replace"), did), did)[:1]
+            ]
     return [_strip(text)]
 
 

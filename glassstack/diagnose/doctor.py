@@ -41,19 +41,25 @@ def visit(host: Host) -> Visit:
     look = Look()
     texts = tuple(host.texts())
     marker = Fact("host", {}, Where("this host", 0), "looked at by glassstack doctor")
-    read_into(look, (Piece(one.name, io.BytesIO(one.content.encode("utf-8", "replace"))) for one in texts), (marker,))
+    read_into(
+        look,
+        (Piece(one.name, io.BytesIO(one.content.encode("utf-8", "replace"))) for one in texts),
+        (marker,),
+    )
     verdict = judge(look.evidence)
     return Visit(look, verdict, climb(look.evidence, verdict), texts, host.missing)
 
 
 def bundle(path: Path, texts: Iterable[Text], redactor: Redactor) -> int:
-    """Writes the texts, redacted, as a .tar.gz that ``glassstack diagnose`` reads; returns how many. Raises OSError."""
+    """Writes the texts, redacted, to a .tar.gz for ``glassstack diagnose``; returns how many. Raises OSError."""
     count = 0
     with tarfile.open(path, "w:gz") as archive:
         for one in texts:
             count += 1
             name = f"{count:02}-{one.rung}-{one.name.strip('/').replace('/', '_').replace(' ', '_')}.txt"
-            content = redactor(f"==> {one.name.replace(' ', '_')} <==\n{one.content}\n").encode("utf-8", "replace")
+            content = redactor(f"==> {one.name.replace(' ', '_')} <==\n{one.content}\n").encode(
+                "utf-8", "replace"
+            )
             member = tarfile.TarInfo(redactor(name))
             member.size, member.mode = len(content), 0o600
             archive.addfile(member, io.BytesIO(content))

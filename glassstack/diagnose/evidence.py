@@ -5,7 +5,7 @@ A fact is one recognised line: nothing is concluded here.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 FACTS_MAX = 2000
 """Facts kept of one kind; further ones are only counted, so that a flood stays in bounded memory."""

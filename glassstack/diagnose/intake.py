@@ -123,7 +123,7 @@ def pieces(names: Sequence[str], notes: list[str]) -> Iterator[Piece]:
                 yield from _open("stdin", sys.stdin.buffer, notes, 0)
             else:
                 with open(name, "rb", buffering=0) as file:
-                    yield from _open(name, file, notes, 0)  # type: ignore[arg-type]
+                    yield from _open(name, file, notes, 0)
         except OSError as error:
             notes.append(f"{name}: not read: {error.strerror or error}")
 

@@ -1,4 +1,4 @@
-"""The memory limit that counts, from limits by path: the smallest of a cgroup's own and all its ancestors'. Pure."""
+"""The memory limit that counts, by path: the smallest of a cgroup's own and its ancestors'. Pure."""
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath

@@ -16,12 +16,14 @@ from glassstack.diagnose.patterns import PATTERNS
 from glassstack.diagnose.scan import Raw
 
 _COMMANDS = (
-    "cat ls lsmod rmmod modprobe modinfo nvidia-smi nvidia-ctk sudo docker podman kubectl grep ldconfig dpkg rpm "
-    "apt systemctl journalctl dmesg ulimit env printenv strace getent id uname mokutil snap mount find echo head "
-    "tail lspci lsof fuser crictl sysctl python python3 reboot export stat"
-).split()
+    r"cat|ls|lsmod|rmmod|modprobe|modinfo|nvidia-smi|nvidia-ctk|sudo|docker|podman|kubectl|grep"
+    r"|ldconfig|dpkg|rpm|apt|systemctl|journalctl|dmesg|ulimit|env|printenv|strace|getent|id"
+    r"|uname|mokutil|snap|mount|find|echo|head|tail|lspci|lsof|fuser|crictl|sysctl|python|python3"
+    r"|reboot|export|stat"
+)
 _PROMPT = re.compile(
-    rf"^(?:\[?[\w.-]+@[\w.-]+[: ][^$#%]{{0,80}}\]?|\([\w.-]+\) )?[$#%] +(?P<command>(?:{'|'.join(_COMMANDS)})\b.*)"
+    r"^(?:\[?[\w.-]+@[\w.-]+[: ][^$#%]{0,80}\]?|\([\w.-]+\) )?[$#%] +"
+    rf"(?P<command>(?:{_COMMANDS})\b.*)"
 )
 _SECTION = re.compile(r"^(?:\*\*\* (?P<report>/\S+)|==> (?P<tail>\S+) <==)")
 _ENVIRON = re.compile(rb"^\w+=[^\0]*\0\w+=")

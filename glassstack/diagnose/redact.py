@@ -9,12 +9,16 @@ from collections.abc import Iterable
 _UUID = re.compile(r"\b(?P<kind>GPU-|MIG-)?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b")
 _LONG_ID = re.compile(r"\b[0-9a-f]{64}\b")
 _IP4 = re.compile(r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\d.])")
-_IP6 = re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){1,7}(?::[0-9a-fA-F]{1,4}){1,6}|(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}(?![\w:])")
+_IP6 = re.compile(
+    r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){1,7}(?::[0-9a-fA-F]{1,4}){1,6}"
+    r"|(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}(?![\w:])"
+)
 _MAC = re.compile(r"\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b")
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,190}\b")
 _SERIAL = re.compile(r"(?i)(?P<before>serial(?: number)?[ \t]*[:=][ \t]*)(?P<value>[\w-]+)")
 _SECRET = re.compile(
-    r"(?i)(?<!\w)(?P<before>(?:\w{0,40}?(?:token|passw(?:or)?d|secret|api_?key|credential)\w{0,40}|authorization)[\"']?[ \t]*[:=][ \t]*)"
+    r"(?i)(?<!\w)(?P<before>(?:\w{0,40}?(?:token|passw(?:or)?d"
+    r"|secret|api_?key|credential)\w{0,40}|authorization)[\"']?[ \t]*[:=][ \t]*)"
     r"(?P<value>(?:bearer )?\S+)"
 )
 _HOME = re.compile(r"(?P<before>/home/)(?P<value>[\w.-]+)")
@@ -36,7 +40,7 @@ class Redactor:
     def __call__(self, text: str) -> str:
         """The text without them."""
         for word, kind in self._words:
-            text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", lambda found, kind=kind: self._stand_in(kind, found[0]), text)
+            text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", self._stand_in(kind, word), text)
         text = _SECRET.sub(lambda found: f"{found['before']}<secret>", text)
         text = _SERIAL.sub(lambda found: found["before"] + self._stand_in("serial", found["value"]), text)
         text = _UUID.sub(lambda found: self._uuid(found["kind"] or "", found[0]), text)

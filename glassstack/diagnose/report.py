@@ -78,7 +78,8 @@ def _proof(fact: Fact) -> str:
 def ladder(rungs: Sequence[Rung]) -> list[str]:
     """One line a rung."""
     return [
-        f"  {_MARKS[rung.state]:<7} {rung.title:<24} {', '.join(rung.ids) or _seen(rung)}".rstrip() for rung in rungs
+        f"  {_MARKS[rung.state]:<7} {rung.title:<24} {', '.join(rung.ids) or _seen(rung)}".rstrip()
+        for rung in rungs
     ]
 
 
@@ -143,7 +144,12 @@ def _finding_json(one: Finding) -> dict[str, Any]:
         "candidates": [{"id": candidate.id, "cause": candidate.cause} for candidate in one.open],
         "decide": one.rule.decide,
         "proof": [
-            {"file": plain(fact.where.file), "line": fact.where.line, "kind": fact.kind, "text": plain(fact.text)}
+            {
+                "file": plain(fact.where.file),
+                "line": fact.where.line,
+                "kind": fact.kind,
+                "text": plain(fact.text),
+            }
             for fact in one.proof
         ],
         "consequences": [_finding_json(effect) for effect in one.consequences],

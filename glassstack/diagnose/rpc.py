@@ -1,4 +1,4 @@
-"""What the GPU's firmware was asked to do when it did not answer: class and control numbers in words. Pure."""
+"""What the GPU's firmware was asked to do when it did not answer: numbers in words. Pure."""
 
 CLASSES = {
     0x0: "root client",
@@ -68,5 +68,7 @@ def rpc(function: str, number: int) -> str:
     """A call to the firmware in words: ``RM_CONTROL 0x20800110: read the GPU's name``."""
     if function == "RM_ALLOC":
         return f"RM_ALLOC of class {number:#x}: {CLASSES.get(number, 'class not in the table')}"
-    known = CONTROLS.get(number) or f"class {number >> 16:#x}, category {number >> 8 & 0xFF:#x}, not in the table"
+    known = (
+        CONTROLS.get(number) or f"class {number >> 16:#x}, category {number >> 8 & 0xFF:#x}, not in the table"
+    )
     return f"RM_CONTROL {number:#x}: {known}"

@@ -11,18 +11,70 @@ from typing import NamedTuple
 from glassstack.diagnose.intake import CHUNK, Stream
 
 NEAR, NEAR_KERNEL = 8, 3
-"""Lines passed on after a line with a coarse word; after a kernel message fewer, as its parts have the word too."""
+"""Lines passed on after a line with a coarse word; after a kernel message fewer, as its parts have it too."""
 CARRY_MAX = 1 << 20
 COARSE = tuple(
     word[1:].encode()
-    for word in (
-        " nvidia, nvrm, nvml, libnv, cuda, xid, gpu, nccl, fabric, oom, blocked, avc:, xserver_misc, container_t, "
-        "cgroup, :/, 195:, mlock, locked memory, ulimit, rejected, required key, trusted key, nouveau, ibv_, suspend, "
-        "insufficient, kubelet, clock_gettime, bpf_, state:d, microsoft-standard, max_map_count, default-runtime, "
-        "default_runtime, memory.max, memorymax, unexpectedadmission, secure, symvers, nvc:, not yet init, stub lib, "
-        "illegal memory, unable to pin, docker run, snap list, rootless, unattended, reboot, daemon-reload, "
-        "cpu-manager, cpumanager, nvsw, nvlsm, cdi , 0x46, no devices were"
-    ).split(",")
+    for word in [
+        " nvidia",
+        " nvrm",
+        " nvml",
+        " libnv",
+        " cuda",
+        " xid",
+        " gpu",
+        " nccl",
+        " fabric",
+        " oom",
+        " blocked",
+        " avc:",
+        " xserver_misc",
+        " container_t",
+        " cgroup",
+        " :/",
+        " 195:",
+        " mlock",
+        " locked memory",
+        " ulimit",
+        " rejected",
+        " required key",
+        " trusted key",
+        " nouveau",
+        " ibv_",
+        " suspend",
+        " insufficient",
+        " kubelet",
+        " clock_gettime",
+        " bpf_",
+        " state:d",
+        " microsoft-standard",
+        " max_map_count",
+        " default-runtime",
+        " default_runtime",
+        " memory.max",
+        " memorymax",
+        " unexpectedadmission",
+        " secure",
+        " symvers",
+        " nvc:",
+        " not yet init",
+        " stub lib",
+        " illegal memory",
+        " unable to pin",
+        " docker run",
+        " snap list",
+        " rootless",
+        " unattended",
+        " reboot",
+        " daemon-reload",
+        " cpu-manager",
+        " cpumanager",
+        " nvsw",
+        " nvlsm",
+        " cdi ",
+        " 0x46",
+        " no devices were",
+    ]
 )
 """In lower case. Each line that a pattern knows has one of them, or stands near a line that has."""
 

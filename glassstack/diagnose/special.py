@@ -1,4 +1,4 @@
-"""What a pattern alone can't tell: Xid lines in detail, values under the command that printed them, CDI specs.
+"""What a pattern alone can't tell: Xid lines in detail, values under their command, CDI specs.
 
 Pure. One class holds what the lines before said; one function per kind of line.
 """
@@ -13,9 +13,12 @@ from glassstack.diagnose.rpc import rpc
 _CAUSED = re.compile(r"caused by previous Xid (\d+)")
 _UNIT = re.compile(r"(?P<unit>[A-Z][A-Z0-9_]+) (?P<severity>Fatal|Nonfatal) XC\d+ i\d+ Link (?P<link>-?\d+)")
 _ACTION = re.compile(r"changed from 0x[0-9a-f]+ \((?P<before>[^)]*)\) to 0x[0-9a-f]+ \((?P<action>[^)]*)\)")
-_RPC = re.compile(r"function (?P<number>\d+) \(GSP_(?P<function>\w+)\) \((?P<what>0x[0-9a-f]+) (?P<size>0x[0-9a-f]+)\)")
+_RPC = re.compile(
+    r"function (?P<number>\d+) \(GSP_(?P<function>\w+)\) \((?P<what>0x[0-9a-f]+) (?P<size>0x[0-9a-f]+)\)"
+)
 _FAULT = re.compile(
-    r"(?:ENGINE (?P<engine>\S+).*?)?faulted @ (?P<va>0x[0-9a-f_]+)\..*?(?P<fault>FAULT_\w+) ACCESS_TYPE_(?P<access>\w+)"
+    r"(?:ENGINE (?P<engine>\S+).*?)?faulted @ (?P<va>0x[0-9a-f_]+)\..*?(?P<fault>FAULT_\w+) "
+    r"ACCESS_TYPE_(?P<access>\w+)"
 )
 _LIMIT_FILE = re.compile(r"(?P<path>/\S*?)/(?P<file>memory\.(?:max|high|limit_in_bytes))\b")
 _VALUE = re.compile(r"^(?:max|unlimited|\d{1,20})$")
@@ -49,7 +52,9 @@ class Special:
         locked = _LOCKED.match(text) if low.startswith("max locked") else None
         if locked:
             limit = locked["limit"]
-            yield Fact("memlock", {"limit": limit if limit == "unlimited" else str(int(limit) // 1024)}, where, text)
+            yield Fact(
+                "memlock", {"limit": limit if limit == "unlimited" else str(int(limit) // 1024)}, where, text
+            )
 
     def _value(self, text: str, where: Where, command: str) -> Iterator[Fact]:
         if not command or len(text) > 40 or not _VALUE.match(text.strip()):

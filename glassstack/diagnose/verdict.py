@@ -53,18 +53,24 @@ def judge(evidence: Evidence, rules: Sequence[Rule] = RULES) -> Verdict:
         match = rule.when(evidence)
         if match is not None and rule.id not in found:
             values = _Fields(match.values)
-            texts = (text.format_map(values) for text in (rule.cause, rule.next, rule.confirm))
+            cause, then, check = (text.format_map(values) for text in (rule.cause, rule.next, rule.confirm))
             left = tuple(one for one in rule.either if one.unless is None or one.unless(evidence) is None)
-            found[rule.id] = Finding(rule, *texts, match.proof, left)
+            found[rule.id] = Finding(rule, cause, then, check, match.proof, left)
     return Verdict(tuple(_ordered(_nested(_ordered(found.values(), evidence)), evidence)))
 
 
 def _nested(findings: list[Finding]) -> list[Finding]:
-    """Each consequence under the cause that explains it most directly; causes that nothing explains are left."""
-    parents = {one.id: [two for two in findings if two is not one and _explains(two, one)] for one in findings}
+    """Each consequence under the cause that explains it; what nothing explains is left."""
+    parents = {
+        one.id: [two for two in findings if two is not one and _explains(two, one)] for one in findings
+    }
     roots = []
     for one in findings:
-        above = [two for two in parents[one.id] if not _explains(one, two) or findings.index(two) < findings.index(one)]
+        above = [
+            two
+            for two in parents[one.id]
+            if not _explains(one, two) or findings.index(two) < findings.index(one)
+        ]
         root = _root(one, above, parents)
         if root is None:
             roots.append(one)
@@ -86,7 +92,8 @@ def _root(one: Finding, above: list[Finding], parents: dict[str, list[Finding]])
 
 def _explains(cause: Finding, effect: Finding) -> bool:
     return any(
-        effect.id.startswith(name[:-1]) if name.endswith("*") else effect.id == name for name in cause.rule.over
+        effect.id.startswith(name[:-1]) if name.endswith("*") else effect.id == name
+        for name in cause.rule.over
     )
 
 

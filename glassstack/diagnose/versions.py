@@ -66,7 +66,7 @@ def parse(text: str) -> Version:
 
 
 def compatible(version: Sequence[int], minimum: Sequence[int], maximum: Sequence[int] | None = None) -> bool:
-    """Whether ``minimum <= version <= maximum``; missing parts count as 0. Raises ValueError on an empty one."""
+    """Whether ``minimum <= version <= maximum``; missing parts are 0. Raises ValueError on an empty one."""
     given = [version, minimum, *([] if maximum is None else [maximum])]
     if not all(given):
         raise ValueError("a version needs at least one number")
@@ -89,7 +89,7 @@ def needs(cuda: str) -> str:
 
 
 def minor_rule(cuda: str, driver: str) -> bool | None:
-    """Whether the driver runs this CUDA by the minor-version rule; None for a major version not in the table."""
+    """Whether the driver runs this CUDA by the minor-version rule; None for a major not in the table."""
     try:
         least = MINOR_VERSION.get(parse(cuda)[0])
         if least is None:

@@ -27,7 +27,7 @@ NV_STATUS = {
     0x66: "TIMEOUT_RETRY",
     0x6A: "LIB_RM_VERSION_MISMATCH",
     0x72: "MEMORY_ERROR",
-    **{number: "NVLINK error" for number in range(0x74, 0x79)},
+    **dict.fromkeys(range(116, 121), "NVLINK error"),
     0x7A: "FABRIC_MANAGER_NOT_PRESENT",
     0x7F: "SECURE_BOOT_FAILED",
     0x81: "NVLINK_FABRIC_NOT_READY",

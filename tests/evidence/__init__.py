@@ -22,7 +22,8 @@ def rows(file: str, table: str) -> list[dict[str, Any]]:
     return found
 
 
-CASES = [*rows("reported.toml", "case"), *rows("rebuilt.toml", "case")]
+REPORTED = rows("reported.toml", "case")
+CASES = [*REPORTED, *rows("rebuilt.toml", "case")]
 NEAR = rows("near.toml", "near")
 
 

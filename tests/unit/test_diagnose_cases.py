@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from glassstack.diagnose.rules import LAYERS, RULES
-from tests.evidence import CASES, NEAR, everything, look_at, roots, verdict_of
+from tests.evidence import CASES, NEAR, REPORTED, everything, look_at, roots, verdict_of
 
 _TABLES = re.compile(r"(?:XID|CUDA|NVML)_\d+|CLI_\w+")
 """Rules made from tables of numbers; they have tests of their own."""
@@ -34,9 +34,12 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
     lines = []
     for case in CASES:
         got = roots(verdict_of(case["text"], host=case.get("host", False)))
-        kind = "rebuilt" if case.get("rebuilt") or case in CASES[53:] else "reported"
+        kind = "rebuilt" if case.get("rebuilt") or case not in REPORTED else "reported"
         mark = "ok" if got == expected(case) else "WRONG"
-        lines.append(f"{case['id']:<12} {kind:<9} {', '.join(expected(case)) or '-':<32} {', '.join(got) or '-':<32} {mark}")
+        lines.append(
+            f"{case['id']:<12} {kind:<9} {', '.join(expected(case)) or '-':<32} "
+            f"{', '.join(got) or '-':<32} {mark}"
+        )
     with capsys.disabled():
         print("\ncase         evidence  expected                         got")
         print("\n".join(lines))
@@ -58,9 +61,11 @@ def test_rules_are_whole() -> None:
     names = {rule.id for rule in RULES}
     for rule in RULES:
         assert rule.layer in LAYERS
-        assert rule.cause and rule.next and rule.confirm and rule.source
+        assert all((rule.cause, rule.next, rule.confirm, rule.source)), rule.id
         for other in rule.over:
-            assert any(name.startswith(other[:-1]) if other.endswith("*") else name == other for name in names), other
+            assert any(
+                name.startswith(other[:-1]) if other.endswith("*") else name == other for name in names
+            ), other
 
 
 def journal(line: str) -> str:

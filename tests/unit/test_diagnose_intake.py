@@ -1,4 +1,4 @@
-"""What evidence comes packed in: gzip, also half of one, tar, UTF-16, endless lines; and what is said of it."""
+"""What evidence comes packed in: gzip, also half of one, tar, UTF-16, endless lines."""
 
 from __future__ import annotations
 
@@ -146,7 +146,9 @@ class Endless:
 
 
 @pytest.mark.parametrize(
-    "pattern", [NOISE, XID, b"x", b"nvidia " * 9, b"\0", b"\n"], ids=["noise", "Xids", "one line", "one word", "NULs", "empty"]
+    "pattern",
+    [NOISE, XID, b"x", b"nvidia " * 9, b"\0", b"\n"],
+    ids=["noise", "Xids", "one line", "one word", "NULs", "empty"],
 )
 def test_memory_stays_flat(pattern: bytes) -> None:
     tracemalloc.start()
@@ -180,8 +182,12 @@ def test_exit_codes(tmp_path: Path) -> None:
 
 def test_a_reader_that_leaves_does_not_hurt() -> None:
     text = "\n".join(case["text"] for case in CASES).encode()
-    with subprocess.Popen((*COMMAND, "-"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout and process.stdin and process.stderr
+    with subprocess.Popen(
+        (*COMMAND, "-"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        assert process.stdin
+        assert process.stderr
         process.stdout.close()
         process.stdin.write(text)
         process.stdin.close()

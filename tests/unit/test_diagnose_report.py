@@ -39,7 +39,9 @@ HOSTILE = (
 
 @pytest.mark.parametrize("sequence", HOSTILE)
 def test_hostile_sequences_never_get_out(sequence: str) -> None:
-    text = f"NVRM: Xid (PCI:0000:44:00): 31, pid=7, name={sequence}evil{sequence}, Ch {sequence}1 {sequence}\n"
+    text = (
+        f"NVRM: Xid (PCI:0000:44:00): 31, pid=7, name={sequence}evil{sequence}, Ch {sequence}1 {sequence}\n"
+    )
     text += f"docker: lstat /dev/nvidia-uvm{sequence}: no such file or directory\n"
     for out in outputs(text, sequence * 50 + text):
         assert not _CONTROL.search(out)
@@ -71,7 +73,9 @@ def test_the_verdict_is_the_first_line() -> None:
     text = outputs("NVRM: Xid (PCI:0000:44:00): 79, GPU has fallen off the bus")[0]
     assert text.splitlines()[0] == "cause: XID_79"
     assert outputs("hello")[0].splitlines()[0].startswith("nothing recognised")
-    assert outputs("| NVIDIA-SMI 550.54.14   Driver Version: 550.54.14   CUDA Version: 12.4 |")[0].startswith("nothing wrong")
+    assert outputs("| NVIDIA-SMI 550.54.14   Driver Version: 550.54.14   CUDA Version: 12.4 |")[0].startswith(
+        "nothing wrong"
+    )
 
 
 PRIVATE = """\
@@ -88,8 +92,20 @@ container 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 
 def test_redaction_takes_names_and_keeps_the_evidence() -> None:
     safe = Redactor(("gpunode7",), ("alice",))(PRIVATE)
-    for private in ("alice", "gpunode7", "8c2bfa8e", "1650522012345", "10.20.30.40", "fe80::1ff", "52:54:00", "bob.smith",
-                    "hf_abc", "eyJabc", "hunter2", "0123456789abcdef"):
+    for private in (
+        "alice",
+        "gpunode7",
+        "8c2bfa8e",
+        "1650522012345",
+        "10.20.30.40",
+        "fe80::1ff",
+        "52:54:00",
+        "bob.smith",
+        "hf_abc",
+        "eyJabc",
+        "hunter2",
+        "0123456789abcdef",
+    ):
         assert private not in safe, private
     assert roots(verdict_of(safe)) == ["XID_79"]
     assert "0000:44:00" in safe

@@ -27,7 +27,11 @@ JOINED = rows(
         "not supported by the",
         rf"The NVIDIA GPU {_PCI}.{{0,200}}?not supported by the .{{0,200}}?driver release",
     ),
-    ("driver_took_device", "ownership", r"driver such as: (?P<drivers>.*?) was loaded and obtained ownership"),
+    (
+        "driver_took_device",
+        "ownership",
+        r"driver such as: (?P<drivers>.*?) was loaded and obtained ownership",
+    ),
 )
 
 KERNEL = rows(
@@ -35,7 +39,8 @@ KERNEL = rows(
     (
         "rm_init",
         "rminitadapter failed",
-        rf"GPU {_PCI}: RmInitAdapter failed! \((?P<stage>0x[0-9a-f]+):(?P<status>0x[0-9a-f]+):(?P<line>\d+)\)",
+        rf"GPU {_PCI}: RmInitAdapter failed! \((?P<stage>0x[0-9a-f]+):(?P<status>0x[0-9a-f]+):"
+        r"(?P<line>\d+)\)",
     ),
     ("gsp_init", "initialize gsp", r"Cannot initialize GSP firmware RM"),
     ("gfw_boot", "gfw_boot", r"failed to wait for GFW_BOOT(?:: \(progress (?P<progress>0x[0-9a-f]+)\))?"),
@@ -55,7 +60,11 @@ KERNEL = rows(
         r"|Key was rejected by service)",
     ),
     ("module_rejected", "required key not available", r"(?P<why>Required key not available)"),
-    ("module_rejected", "not signed with a trusted key", r"(?P<why>PKCS#7 signature not signed with a trusted key)"),
+    (
+        "module_rejected",
+        "not signed with a trusted key",
+        r"(?P<why>PKCS#7 signature not signed with a trusted key)",
+    ),
     (
         "module_not_loaded",
         "unable to load the",
@@ -67,8 +76,17 @@ KERNEL = rows(
         "version magic",
         r"(?<!\w)(?P<module>\w{1,64}): version magic '(?P<built>[^' ]+)[^']*' should be '(?P<runs>[^' ]+)",
     ),
-    ("symbol_version", "disagrees about version", r"(?<!\w)(?P<module>nvidia\w{0,60}|fakegpu\w{0,60}): disagrees about version of symbol (?P<symbol>\S+)"),
-    ("unknown_symbol", "unknown symbol", r"(?<!\w)(?P<module>nvidia\w{1,60}|fakegpu\w{1,60}): Unknown symbol (?P<symbol>\S+)"),
+    (
+        "symbol_version",
+        "disagrees about version",
+        r"(?<!\w)(?P<module>nvidia\w{0,60}|fakegpu\w{0,60}): disagrees about version of symbol "
+        r"(?P<symbol>\S+)",
+    ),
+    (
+        "unknown_symbol",
+        "unknown symbol",
+        r"(?<!\w)(?P<module>nvidia\w{1,60}|fakegpu\w{1,60}): Unknown symbol (?P<symbol>\S+)",
+    ),
     (
         "module_not_found",
         "not found in directory",
@@ -92,10 +110,22 @@ KERNEL = rows(
         r"oom-kill:constraint=(?P<constraint>\w+).*?(?:oom_memcg=(?P<oom>[^,]*),)?"
         r"task_memcg=(?P<memcg>[^,]*),task=(?P<task>[^,]*),pid=(?P<pid>\d+)",
     ),
-    ("oom_killed", "out of memory: killed", r"(?P<scope>Memory cgroup o|O)ut of memory: Killed process (?P<pid>\d+) \((?P<task>[^)]*)\)"),
-    ("hung_task", "blocked for more", r"INFO: task (?P<task>.+):(?P<pid>\d+) blocked for more than (?P<seconds>\d+)"),
+    (
+        "oom_killed",
+        "out of memory: killed",
+        r"(?P<scope>Memory cgroup o|O)ut of memory: Killed process (?P<pid>\d+) \((?P<task>[^)]*)\)",
+    ),
+    (
+        "hung_task",
+        "blocked for more",
+        r"INFO: task (?P<task>.+):(?P<pid>\d+) blocked for more than (?P<seconds>\d+)",
+    ),
     ("d_state", "state:d", r"task:(?P<task>\S+) +state:D .*?pid:(?P<pid>\d+)"),
-    ("frame", "[nvidia", r"(?<![\w.])(?P<function>[A-Za-z_][\w.]{0,120})\+0x[0-9a-f]+/0x[0-9a-f]+ \[(?P<module>nvidia\w*)\]"),
+    (
+        "frame",
+        "[nvidia",
+        r"(?<![\w.])(?P<function>[A-Za-z_][\w.]{0,120})\+0x[0-9a-f]+/0x[0-9a-f]+ \[(?P<module>nvidia\w*)\]",
+    ),
     ("watchdog", "rc watchdog", r"RC watchdog: GPU is probably locked"),
     (
         "avc",
@@ -103,6 +133,14 @@ KERNEL = rows(
         r"avc: +denied +\{ (?P<what>[^}]*) \}.*?scontext=(?P<scontext>\S+) tcontext=(?P<tcontext>\S+)",
     ),
     ("avc", "xserver_misc_device_t", r"Target Context +(?P<tcontext>\S*xserver_misc_device_t\S*)"),
-    ("suspend", "suspend", r"PM: (?:suspend (?:entry|exit)|Suspending|Finishing wakeup|hibernation)|suspend (?:entry|exit)"),
-    ("usage_count", "non-zero usage count", r"Attempting to remove device (?P<pci>\S+) with non-zero usage count"),
+    (
+        "suspend",
+        "suspend",
+        r"PM: (?:suspend (?:entry|exit)|Suspending|Finishing wakeup|hibernation)|suspend (?:entry|exit)",
+    ),
+    (
+        "usage_count",
+        "non-zero usage count",
+        r"Attempting to remove device (?P<pci>\S+) with non-zero usage count",
+    ),
 )

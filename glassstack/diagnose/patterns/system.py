@@ -26,26 +26,48 @@ SYSTEM = rows(
         rf"(?P<old>{VERSION})[^,)]*, (?:\d+:)?(?P<new>{VERSION})",
     ),
     ("unattended", "unattended", r"/unattended-upgrade|unattended-upgrades"),
-    ("rebooted", "reboot", r"(?:^|\$ |# )(?:sudo )?(?:reboot|systemctl reboot)|up \d+ min|already rebooted|after (?:a )?reboot"),
+    (
+        "rebooted",
+        "reboot",
+        r"(?:^|\$ |# )(?:sudo )?(?:reboot|systemctl reboot)|up \d+ min|already rebooted|after (?:a )?reboot",
+    ),
     (
         "node",
         "nv",
-        r"^c(?P<mode>[rwxsStT-]{9})[.+@]? +\d+ +(?P<owner>\S+) +(?P<group>\S+) +(?P<major>\d+), *(?P<minor>\d+) "
+        r"^c(?P<mode>[rwxsStT-]{9})[.+@]? +\d+ +(?P<owner>\S+) +(?P<group>\S+) +(?P<major>\d+), "
+        r"*(?P<minor>\d+) "
         r".*?(?P<path>(?:/dev/)?nvidia[\w/-]*)$",
     ),
     (
         "node",
         "fakegpu",
-        r"^c(?P<mode>[rwxsStT-]{9})[.+@]? +\d+ +(?P<owner>\S+) +(?P<group>\S+) +(?P<major>\d+), *(?P<minor>\d+) "
+        r"^c(?P<mode>[rwxsStT-]{9})[.+@]? +\d+ +(?P<owner>\S+) +(?P<group>\S+) +(?P<major>\d+), "
+        r"*(?P<minor>\d+) "
         r".*?(?P<path>(?:/dev/)?fakegpu[\w/-]*)$",
     ),
-    ("nodes_absent", "no such file", r"cannot access '?(?P<path>/dev/(?:nvidia|fakegpu)[\w*?/-]*)'?: No such file"),
+    (
+        "nodes_absent",
+        "no such file",
+        r"cannot access '?(?P<path>/dev/(?:nvidia|fakegpu)[\w*?/-]*)'?: No such file",
+    ),
     ("node_absent", "no such file", rf"(?:l?stat|open)\S* (?:failed: )?(?P<path>{DEVICE}): no such file"),
     ("major", "nvidia", r"^ *(?P<major>\d+) (?P<name>nvidia[\w-]*)$"),
     ("major", "fakegpu", r"^ *(?P<major>\d+) (?P<name>fakegpu[\w-]*)$"),
-    ("module", "nvidia", r"^(?P<name>nvidia\w*) +\d+ +(?P<count>-?\d+)(?: +(?P<users>[\w,]+|-)(?: Live.*)?)? *$"),
-    ("module", "fakegpu", r"^(?P<name>fakegpu\w*) +\d+ +(?P<count>-?\d+)(?: +(?P<users>[\w,]+|-)(?: Live.*)?)? *$"),
-    ("module", "nouveau", r"^(?P<name>nouveau) +\d+ +(?P<count>-?\d+)(?: +(?P<users>[\w,]+|-)(?: Live.*)?)? *$"),
+    (
+        "module",
+        "nvidia",
+        r"^(?P<name>nvidia\w*) +\d+ +(?P<count>-?\d+)(?: +(?P<users>[\w,]+|-)(?: Live.*)?)? *$",
+    ),
+    (
+        "module",
+        "fakegpu",
+        r"^(?P<name>fakegpu\w*) +\d+ +(?P<count>-?\d+)(?: +(?P<users>[\w,]+|-)(?: Live.*)?)? *$",
+    ),
+    (
+        "module",
+        "nouveau",
+        r"^(?P<name>nouveau) +\d+ +(?P<count>-?\d+)(?: +(?P<users>[\w,]+|-)(?: Live.*)?)? *$",
+    ),
     ("bound", "kernel driver in use", r"Kernel driver in use: (?P<driver>[\w-]+)"),
     (
         "pci_nvidia",
@@ -55,9 +77,14 @@ SYSTEM = rows(
     (
         "module_busy",
         "in use",
-        r"(?P<tool>rmmod: ERROR|modprobe: FATAL|rmmod): Module (?P<name>\w+) is in use(?: by: (?P<users>[\w ]+))?",
+        r"(?P<tool>rmmod: ERROR|modprobe: FATAL|rmmod): Module (?P<name>\w+) is in use(?: by: "
+        r"(?P<users>[\w ]+))?",
     ),
-    ("module_busy", "driver is in use", r"Could not unload (?P<name>NVIDIA driver) kernel modules, driver is in use"),
+    (
+        "module_busy",
+        "driver is in use",
+        r"Could not unload (?P<name>NVIDIA driver) kernel modules, driver is in use",
+    ),
     (
         "ldconfig",
         "=>",

@@ -37,7 +37,7 @@ _LIBCUDA = re.compile(r"lib(?:cuda|fakecuda)\.so\.(?P<version>\d+\.[\d.]*\d)$")
 
 
 def cuda_code(fact: Fact) -> int | None:
-    """The number of a CUDA error line, whether it was a number, a name or a text; None for none in the table."""
+    """The number of a CUDA error line, told by number, name or text; None for none in the table."""
     if fact.get("code"):
         return int(fact.get("code"))
     name = re.sub(r"[^a-z]", "", fact.get("name").lower())
@@ -52,7 +52,10 @@ def nvml_code(fact: Fact) -> int | None:
     exact = NVML_BY_TEXT.get(text)
     if exact is not None or len(text) < 4:
         return exact
-    return next((code for known, code in NVML_BY_TEXT.items() if known.startswith(text) or text.startswith(known)), None)
+    return next(
+        (code for known, code in NVML_BY_TEXT.items() if known.startswith(text) or text.startswith(known)),
+        None,
+    )
 
 
 def cuda(*codes: int) -> Predicate:
@@ -123,10 +126,16 @@ blackwell = product(_BLACKWELL)
 
 def compat_path(evidence: Evidence) -> tuple[str, Fact] | None:
     """The libcuda that programs get, where it is one of a compat folder."""
-    mapped = [fact for fact in evidence.all("mapped") if "/compat/" in fact.get("path") and "cuda" in fact.get("path")]
+    mapped = [
+        fact
+        for fact in evidence.all("mapped")
+        if "/compat/" in fact.get("path") and "cuda" in fact.get("path")
+    ]
     if mapped:
         return mapped[0].get("path"), mapped[0]
-    first = next((f for f in evidence.all("ldconfig") if f.get("name") in ("libcuda.so.1", "libfakecuda.so.1")), None)
+    first = next(
+        (f for f in evidence.all("ldconfig") if f.get("name") in ("libcuda.so.1", "libfakecuda.so.1")), None
+    )
     if first is not None and "/compat" in first.get("path"):
         return first.get("path"), first
     for fact in evidence.all("ld_library_path"):

@@ -32,7 +32,10 @@ def _last_list(rules: list[Fact]) -> list[Fact]:
 
 
 _SYSTEMD = some(
-    seen("daemon_reload"), seen("native_cgroup", driver="systemd"), seen("native_cgroup", option="systemd"), seen("systemd_cgroup")
+    seen("daemon_reload"),
+    seen("native_cgroup", driver="systemd"),
+    seen("native_cgroup", option="systemd"),
+    seen("systemd_cgroup"),
 )
 _DENIED = some(ask.nvml(999, 17), _EPERM)
 _OFF = seen("no_cgroups", value="true", off="")
@@ -45,11 +48,14 @@ RULES = (
         id="CGROUP_RELOAD",
         layer="cgroup",
         when=some(_rules_lost, every(_DENIED, _SYSTEMD, no(_OFF), no(_STATIC), no(_LINKS))),
-        cause="systemd rebuilt the container's device rules on a reload and left out the GPUs, which it does not know of.",
+        cause="systemd rebuilt the container's device rules on a reload and left out the GPUs, which it "
+        "does not know of.",
         unlike="It worked until the reload; nodes and file modes are unchanged.",
-        next="Restart the container. For good: nvidia-ctk system create-dev-char-symlinks --create-all, or CDI, or "
+        next="Restart the container. For good: nvidia-ctk system create-dev-char-symlinks --create-all, or "
+        "CDI, or "
         "the cgroupfs driver.",
-        confirm="ls -l /dev/char/195:255 exists; after systemctl daemon-reload nvidia-smi in the container still works.",
+        confirm="ls -l /dev/char/195:255 exists; after systemctl daemon-reload nvidia-smi in the container "
+        "still works.",
         source="NVIDIA/nvidia-container-toolkit#48, #251",
         over=_ERRORS,
     ),
@@ -68,10 +74,13 @@ RULES = (
         id="CGROUP_EBPF_REPLACED",
         layer="cgroup",
         when=every(_DENIED, _LINKS, no(_OFF), no(_STATIC)),
-        cause="The cgroup's device program was replaced by one without the GPUs, although /dev/char has their links.",
+        cause="The cgroup's device program was replaced by one without the GPUs, although /dev/char has "
+        "their links.",
         unlike="With the links missing, a plain systemd reload would explain it.",
-        next="Restart the container; give it the devices through CDI or --device, so that every rebuild has them.",
-        confirm="bpftool cgroup show CGROUP: the id of the cgroup_device program changes when the GPU is lost.",
+        next="Restart the container; give it the devices through CDI or --device, so that every rebuild "
+        "has them.",
+        confirm="bpftool cgroup show CGROUP: the id of the cgroup_device program changes when the GPU is "
+        "lost.",
         source="NVIDIA/nvidia-container-toolkit#192",
         over=_ERRORS,
     ),
@@ -79,9 +88,11 @@ RULES = (
         id="NO_CGROUPS_MISUSED",
         layer="cgroup",
         when=every(_OFF, some(_DENIED, seen("docker_run", sudo="sudo")), no(seen("rootless"))),
-        cause="no-cgroups = true is left in the toolkit's config.toml, so nobody allows the devices for a rootful container.",
+        cause="no-cgroups = true is left in the toolkit's config.toml, so nobody allows the devices for a "
+        "rootful container.",
         unlike="For rootless containers the setting is right.",
-        next="Set no-cgroups = false in /etc/nvidia-container-runtime/config.toml and start the container again.",
+        next="Set no-cgroups = false in /etc/nvidia-container-runtime/config.toml and start the container "
+        "again.",
         confirm="nvidia-smi in a new container works.",
         source="NVIDIA/nvidia-container-toolkit#580",
         over=_ERRORS,
@@ -92,7 +103,8 @@ RULES = (
         when=seen("devices_allow", why="permission denied"),
         cause="The toolkit's hook tries to change Slurm's device cgroup ({path}) without the right to.",
         unlike="The devices themselves are not denied: Slurm allows them by itself.",
-        next="Set no-cgroups = true for the hook (in its config.toml): the job's cgroup already allows the GPUs.",
+        next="Set no-cgroups = true for the hook (in its config.toml): the job's cgroup already allows the "
+        "GPUs.",
         confirm="The container starts and nvidia-smi -L in it lists the job's GPUs.",
         source="NVIDIA/libnvidia-container#313",
         over=("CLI_MOUNT",),
@@ -112,10 +124,12 @@ RULES = (
         id="MIG_CAPS_DENIED",
         layer="cgroup",
         when=every(ask.nvml(4), _MIG, no(seen("gfd"))),
-        cause="MIG is on, and the capability nodes it needs (nvidia-cap1, nvidia-cap2) are not allowed in the "
+        cause="MIG is on, and the capability nodes it needs (nvidia-cap1, nvidia-cap2) are not allowed in "
+        "the "
         "container's device cgroup, or not readable there.",
         unlike="Without MIG the same call needs no capability node.",
-        next="Use a toolkit that allows the caps (before 1.18, or fixed), or pass /dev/nvidia-caps/nvidia-cap1 and cap2 "
+        next="Use a toolkit that allows the caps (before 1.18, or fixed), or pass "
+        "/dev/nvidia-caps/nvidia-cap1 and cap2 "
         "as devices.",
         confirm="cat /dev/nvidia-caps/nvidia-cap2 in the container does not say 'Operation not permitted'.",
         source="NVIDIA/nvidia-container-toolkit#1740; NVIDIA/k8s-device-plugin#1683",
@@ -125,7 +139,8 @@ RULES = (
         id="MIG_MONITOR_ENV",
         layer="env",
         when=every(ask.nvml(4), seen("gfd"), no(seen("mig_monitor"))),
-        cause="The feature discovery watches all MIG devices and was not given the right to: NVIDIA_MIG_MONITOR_DEVICES is unset.",
+        cause="The feature discovery watches all MIG devices and was not given the right to: "
+        "NVIDIA_MIG_MONITOR_DEVICES is unset.",
         unlike="With MIG off it needs no such right.",
         next="Set NVIDIA_MIG_MONITOR_DEVICES=all in its pod, which must be privileged or have SYS_ADMIN.",
         confirm="Its log lists the MIG resources.",
@@ -136,13 +151,14 @@ RULES = (
         id="CGROUP_DENY",
         layer="cgroup",
         when=every(_EPERM, no(_OFF)),
-        cause="Opening {path} gives EPERM: the node is there, and a device cgroup (rules or eBPF) forbids it.",
+        cause="Opening {path} gives EPERM: the node is there, and a device cgroup (rules or eBPF) forbids "
+        "it.",
         unlike="A wrong file mode or SELinux gives EACCES, a missing node ENOENT, no driver ENXIO.",
-        next="See what the cgroup allows (devices.list, or bpftool cgroup show), and give the container the device "
+        next="See what the cgroup allows (devices.list, or bpftool cgroup show), and give the container "
+        "the device "
         "(--gpus, --device, CDI); then start it again.",
         confirm="strace -e trace=openat nvidia-smi shows nvidiactl opened.",
         source="NVIDIA/nvidia-docker#1182",
         over=("NVML_999", "NVML_17", "CUDA_999", "CUDA_100"),
     ),
 )
-

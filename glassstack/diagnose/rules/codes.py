@@ -1,10 +1,12 @@
-"""Error numbers of CUDA and NVML when nothing more precise explains them: what fits, and what would decide."""
+"""Error numbers of CUDA and NVML when nothing more precise explains them: what fits, what would decide."""
 
 from glassstack.diagnose.rules import ask
 from glassstack.diagnose.rules.base import Candidate, Rule, every, has, no, seen, some
 from glassstack.diagnose.words import CUDA, NVML
 
-_LOOK_VERSIONS = "cat /proc/driver/nvidia/version; ldconfig -p | grep -e libcuda.so -e libnvidia-ml; nvidia-smi"
+_LOOK_VERSIONS = (
+    "cat /proc/driver/nvidia/version; ldconfig -p | grep -e libcuda.so -e libnvidia-ml; nvidia-smi"
+)
 _UVM_LOADED = seen("major", name=has("uvm"))
 
 _CUDA_EITHER: dict[int, tuple[Candidate, ...]] = {
@@ -65,7 +67,9 @@ _NVML_EITHER: dict[int, tuple[Candidate, ...]] = {
     999: (
         Candidate("CGROUP_RELOAD", "systemd rebuilt the container's device rules (it worked before)"),
         Candidate("CGROUP_RESET_BY_KUBELET", "the kubelet's static CPU manager did"),
-        Candidate("NO_CGROUPS_MISUSED", "no-cgroups = true in a rootful setup", seen("no_cgroups", value="false")),
+        Candidate(
+            "NO_CGROUPS_MISUSED", "no-cgroups = true in a rootful setup", seen("no_cgroups", value="false")
+        ),
         Candidate("CGROUP_DENY", "the container never had the permission"),
     ),
     18: (
@@ -82,12 +86,19 @@ _NVML_EITHER: dict[int, tuple[Candidate, ...]] = {
         Candidate("MODULE_NOT_LOADED", "the module is not loaded"),
         Candidate("NODES_NOT_CREATED", "it is, and there are no nodes", seen("node")),
     ),
-    12: (Candidate("NOT_INJECTED", "a container without the driver's libraries"), Candidate("DRIVER_NOT_INSTALLED", "no driver installed")),
+    12: (
+        Candidate("NOT_INJECTED", "a container without the driver's libraries"),
+        Candidate("DRIVER_NOT_INSTALLED", "no driver installed"),
+    ),
     15: (Candidate("XID_79", "it fell off the bus"), Candidate("XID_119", "its firmware is silent")),
-    17: (Candidate("CGROUP_DENY", "a device cgroup forbids nvidiactl"), Candidate("NODE_MODE", "the mode of the node does")),
+    17: (
+        Candidate("CGROUP_DENY", "a device cgroup forbids nvidiactl"),
+        Candidate("NODE_MODE", "the mode of the node does"),
+    ),
 }
 _NVML_DECIDE = {
-    999: "strace -e trace=openat nvidia-smi 2>&1 | grep nvidiactl; grep no-cgroups /etc/nvidia-container-runtime/config.toml",
+    999: "strace -e trace=openat nvidia-smi 2>&1 | grep nvidiactl; grep no-cgroups "
+    "/etc/nvidia-container-runtime/config.toml",
     18: _LOOK_VERSIONS,
     4: "ls -l /dev/nvidia* /dev/nvidia-caps; id; ausearch -m avc -ts recent",
     9: "lsmod | grep nvidia; ls -l /dev/nvidia*; dmesg | grep -i nvrm | tail",
@@ -129,16 +140,19 @@ def _nvml(code: int) -> Rule:
     )
 
 
-_LOOK = "Read the kernel's log of that moment (dmesg | grep -e NVRM -e Xid) together with the program's own output."
+_LOOK = "Read the kernel's log of that moment (dmesg | grep -e NVRM -e Xid) together with the program's "
+"own output."
 _CUDA_NEXT = {
     34: "Find which libcuda is loaded: grep libcuda /proc/PID/maps; take …/stubs off the library path.",
     36: "Upgrade the driver to the one that came with the program's CUDA, or leave out the newer call.",
     101: "Compare the index with CUDA_VISIBLE_DEVICES and nvidia-smi -L.",
-    209: "Build for this GPU's architecture (nvcc -gencode), or install a build of the framework that has it.",
+    209: "Build for this GPU's architecture (nvcc -gencode), or install a build of the framework that has "
+    "it.",
     214: "Look for Xid 48, 94, 95 in dmesg and do what it says.",
     218: "Build the PTX again; a truncated cache (~/.nv/ComputeCache) can be removed.",
     221: "Install or inject libnvidia-ptxjitcompiler.so.1 of the driver's version.",
-    222: "Build for a real architecture, not only PTX, or upgrade the driver: its PTX compiler is older than the PTX.",
+    222: "Build for a real architecture, not only PTX, or upgrade the driver: its PTX compiler is older "
+    "than the PTX.",
     719: "Run compute-sanitizer; look for Xid 13 or 31.",
     805: "Start nvidia-cuda-mps-control, or unset CUDA_MPS_PIPE_DIRECTORY.",
     808: "Fewer clients per MPS server, or none.",

@@ -1,10 +1,20 @@
-"""The driver's own trouble: GPUs that fail to start or fall off, firmware that is silent, hangs in the kernel."""
+"""The driver's own trouble: GPUs that fail to start or fall off, silent firmware, hangs."""
 
 from glassstack.diagnose.evidence import Evidence
 from glassstack.diagnose.rules.base import Match, Rule, every, has, matched, no, one_of, seen, some
 from glassstack.diagnose.words import stage, status
 
-_INIT = ("NO_DEVICES", "RM_INIT_FAILED", "PROBE_FAILED", "SMI_NO_DRIVER", "NVML_*", "CUDA_100", "CUDA_999", "XID_119", "XID_143")
+_INIT = (
+    "NO_DEVICES",
+    "RM_INIT_FAILED",
+    "PROBE_FAILED",
+    "SMI_NO_DRIVER",
+    "NVML_*",
+    "CUDA_100",
+    "CUDA_999",
+    "XID_119",
+    "XID_143",
+)
 _OPEN = no(seen("open_module_unsupported"))
 
 
@@ -41,17 +51,21 @@ def _hung(evidence: Evidence) -> Match | None:
 
 
 _LOCKED = every(seen("d_state"), seen("frame", function=has("rmapiLockAcquire", "os_acquire_rwlock")))
-_UVM_WAIT = every(some(seen("hung_task"), seen("d_state")), seen("frame", function=lambda name: name.startswith("uvm_")))
+_UVM_WAIT = every(
+    some(seen("hung_task"), seen("d_state")), seen("frame", function=lambda name: name.startswith("uvm_"))
+)
 
 RULES = (
     Rule(
         id="FALLEN_OFF_BUS",
         layer="hardware",
         when=seen("fallen_off_bus"),
-        cause="The GPU at {pci} does not answer on PCIe any more; it was so already when the driver looked at it, hence "
+        cause="The GPU at {pci} does not answer on PCIe any more; it was so already when the driver looked "
+        "at it, hence "
         "no Xid 79.",
         unlike="Xid 79 is the same, while the driver runs.",
-        next="Drain and reboot the node (power off fully if that does not help); check power, seating, cables, PCIe errors.",
+        next="Drain and reboot the node (power off fully if that does not help); check power, seating, "
+        "cables, PCIe errors.",
         confirm="lspci -d 10de: lists it, without 'rev ff'; nvidia-smi -L too.",
         source="NVIDIA/NVSentinel#155; leptonai/gpud PR 1209",
         over=("PROBE_FAILED", "NO_DEVICES", "RM_INIT_FAILED", "NVML_*", "CUDA_100"),
@@ -62,7 +76,8 @@ RULES = (
         when=every(_gsp, _OPEN),
         cause="The firmware of the GPU at {pci} did not start in time (GFW_BOOT or GSP).",
         unlike="A wrong module type says so in a line of its own.",
-        next="Reset the GPU or power-cycle the node; if it comes back, update the VBIOS or SBIOS, then report the board.",
+        next="Reset the GPU or power-cycle the node; if it comes back, update the VBIOS or SBIOS, then "
+        "report the board.",
         confirm="dmesg after a cold start has no GFW_BOOT line, and nvidia-smi lists the GPU.",
         source="NVIDIA/open-gpu-kernel-modules#789",
         over=_INIT,
@@ -72,7 +87,8 @@ RULES = (
         layer="hardware",
         when=every(_memory, _OPEN),
         cause="The GPU at {pci} failed while {stage}: {status}. Its memory or the board is at fault.",
-        unlike="The open module on a GPU before Turing fails with the same numbers, after a line that says so.",
+        unlike="The open module on a GPU before Turing fails with the same numbers, after a line that says "
+        "so.",
         next="Reset the GPU; if it fails again run field diagnostics and replace the board.",
         confirm="nvidia-smi -q -i {pci} works after the reset; nvidia-smi -q -d ECC,ROW_REMAPPER is clean.",
         source="NVIDIA/gpu-operator#1146",
@@ -82,7 +98,8 @@ RULES = (
         id="RM_INIT_FAILED",
         layer="hardware",
         when=_init,
-        cause="The GPU at {pci} could not be started: it failed while {stage}, with {status}. Opening its node gives EIO.",
+        cause="The GPU at {pci} could not be started: it failed while {stage}, with {status}. Opening its "
+        "node gives EIO.",
         unlike="",
         next="Read the lines before it; then try a GPU reset or a cold start.",
         confirm="dmesg | grep RmInitAdapter shows no new line.",
@@ -104,9 +121,11 @@ RULES = (
         id="RM_LOCK_DEADLOCK",
         layer="module",
         when=_LOCKED,
-        cause="{task} sleeps in the driver waiting for its RM lock, which is not given back: the driver is deadlocked.",
+        cause="{task} sleeps in the driver waiting for its RM lock, which is not given back: the driver is "
+        "deadlocked.",
         unlike="A lock of nvidia-uvm has uvm_… functions in the stack.",
-        next="Reboot the node. Do not start GPU containers at the same moment; keep persistence mode on; update the driver.",
+        next="Reboot the node. Do not start GPU containers at the same moment; keep persistence mode on; "
+        "update the driver.",
         confirm="cat /proc/PID/stack of tasks in D state shows no rmapiLockAcquire.",
         source="NVIDIA/open-gpu-kernel-modules#968",
         over=("DRIVER_HUNG", "NVML_10"),
@@ -115,7 +134,8 @@ RULES = (
         id="UVM_LOCK_WAIT",
         layer="module",
         when=_UVM_WAIT,
-        cause="{task} waits in nvidia-uvm for a GPU that is being initialised: without persistence mode every first user "
+        cause="{task} waits in nvidia-uvm for a GPU that is being initialised: without persistence mode "
+        "every first user "
         "pays for that.",
         unlike="The RM lock has rmapiLockAcquire in the stack; a dead GPU has an Xid.",
         next="Turn persistence on (nvidia-persistenced), then start containers again.",
@@ -127,7 +147,8 @@ RULES = (
         id="DRIVER_HUNG",
         layer="module",
         when=every(_hung, no(_LOCKED), no(_UVM_WAIT)),
-        cause="{task} (pid {pid}) has been stuck in the kernel for more than {seconds} s after GPU errors: the driver hangs, "
+        cause="{task} (pid {pid}) has been stuck in the kernel for more than {seconds} s after GPU errors: "
+        "the driver hangs, "
         "and such a task can't be killed.",
         unlike="A program that waits politely is in S state and can be killed.",
         next="Drain and reboot the node; keep the Xid lines for the report.",

@@ -10,13 +10,15 @@ def _older_compat(evidence: Evidence) -> Match | None:
     """A compat libcuda in front, on a GPU that could use one, and older than the driver or refused by it."""
     found = ask.compat(evidence)
     running, refused = ask.driver(evidence), ask.cuda(803)(evidence)
-    if found is None or ask.consumer(evidence) is not None and refused is None:
+    if found is None or (ask.consumer(evidence) is not None and refused is None):
         return None
     newer = bool(running and found.values["version"] and versions.older(found.values["version"], running[0]))
     if not newer and refused is None:
         return None
     facts = [*found.proof, *([running[1]] if running and newer else []), *(refused.proof if refused else ())]
-    return matched(facts, compat=found.values["compat"], driver=running[0] if running else "the host's driver")
+    return matched(
+        facts, compat=found.values["compat"], driver=running[0] if running else "the host's driver"
+    )
 
 
 def _stub(evidence: Evidence) -> Match | None:
@@ -40,7 +42,9 @@ RULES = (
         id="COMPAT_ON_UNSUPPORTED_GPU",
         layer="libraries",
         when=every(
-            some(every(ask.cuda(803, 804), ask.consumer), every(ask.cuda(803, 804), ask.compat, ask.consumer)),
+            some(
+                every(ask.cuda(803, 804), ask.consumer), every(ask.cuda(803, 804), ask.compat, ask.consumer)
+            ),
             no(every(seen("image_cuda"), ask.cuda(803, 35))),
         ),
         cause="A compat libcuda is used on {gpu}: forward compatibility exists only for data-centre GPUs.",
@@ -57,7 +61,8 @@ RULES = (
         when=every(_older_compat, no(every(ask.cuda(803, 804), ask.consumer))),
         cause="{compat} comes first on the library path and is older than the kernel driver ({driver}).",
         unlike="The kernel driver and the libraries beside it agree; only the image's copy is out of step.",
-        next="Remove the compat folder from /etc/ld.so.conf.d and LD_LIBRARY_PATH in the image, then run ldconfig.",
+        next="Remove the compat folder from /etc/ld.so.conf.d and LD_LIBRARY_PATH in the image, then run "
+        "ldconfig.",
         confirm="ldconfig -p | grep libcuda.so.1 names the injected file first; cuInit returns 0.",
         source="vllm-project/vllm#33992; gpustack/gpustack#4678; ggml-org/llama.cpp#23111",
         over=("CUDA_*",),
@@ -88,10 +93,16 @@ RULES = (
         id="INJECTION_INCOMPLETE",
         layer="libraries",
         when=some(
-            every(seen("library_absent", name=has("ptxjitcompiler", "nvvm")), no(seen("plugin_incompatible"))),
-            every(ask.cuda(221), some(seen("cdi_path"), seen("cli_error"), seen("docker_run"), seen("podman_run"))),
+            every(
+                seen("library_absent", name=has("ptxjitcompiler", "nvvm")), no(seen("plugin_incompatible"))
+            ),
+            every(
+                ask.cuda(221),
+                some(seen("cdi_path"), seen("cli_error"), seen("docker_run"), seen("podman_run")),
+            ),
         ),
-        cause="The container did not get all of the driver's libraries: the one that compiles PTX is missing.",
+        cause="The container did not get all of the driver's libraries: the one that compiles PTX is "
+        "missing.",
         unlike="On the host the same program finds it.",
         next="Upgrade the container toolkit and write the CDI spec again (nvidia-ctk cdi generate).",
         confirm="ls /usr/lib/*/libnvidia-{{ptxjitcompiler,nvvm}}* inside the container.",
@@ -104,7 +115,8 @@ RULES = (
         when=seen("file_exists"),
         cause="The image already contains {name}, which belongs to the driver and is injected at start.",
         unlike="A real mount error names no driver file and no 'file exists'.",
-        next="Remove the driver's packages from the image (apt purge 'libnvidia-*' 'nvidia-utils-*'), or delete {name}.",
+        next="Remove the driver's packages from the image (apt purge 'libnvidia-*' 'nvidia-utils-*'), or "
+        "delete {name}.",
         confirm="The container starts.",
         source="NVIDIA/nvidia-container-toolkit#289; NVIDIA/nvidia-docker#825",
         over=("CLI_MOUNT",),
@@ -118,11 +130,11 @@ RULES = (
         ),
         cause="{name} can't be found: the driver's libraries are not there for this process.",
         unlike="A version mismatch would find the file and then refuse it.",
-        next="In a container: start it with GPU access (--gpus, runtime class or CDI). On the host: install the "
+        next="In a container: start it with GPU access (--gpus, runtime class or CDI). On the host: "
+        "install the "
         "driver's libraries and run ldconfig.",
         confirm="ldconfig -p | grep {name}",
         source="ld.so(8)",
         over=("NVML_12", "CUDA_100"),
     ),
 )
-

@@ -1,4 +1,4 @@
-"""Host memory: limits that are set higher up, the OOM killer, pinned memory; and a program that only waits."""
+"""Host memory: limits that are set higher up, the OOM killer, pinned memory; a program that waits."""
 
 import re
 from pathlib import PurePosixPath
@@ -11,7 +11,9 @@ from glassstack.format.units import size
 
 SMALL_KIB = 1 << 20
 """A memlock limit under 1 GiB is too small to register memory for a network card or pin buffers."""
-_ESCAPED = re.compile(r"/(?:docker|podman|dockerd|containerd)[\w.-]*\.(?:service|slice)/|/docker/[0-9a-f]{12,}")
+_ESCAPED = re.compile(
+    r"/(?:docker|podman|dockerd|containerd)[\w.-]*\.(?:service|slice)/|/docker/[0-9a-f]{12,}"
+)
 _JOB = re.compile(r"slurm|/job[-_]?\d|kubepods", re.IGNORECASE)
 
 
@@ -22,7 +24,12 @@ def _inherited(evidence: Evidence) -> Match | None:
     for fact in facts:
         own = limits.get(fact.get("path"), UNLIMITED)
         value, setter = effective(fact.get("path"), limits)
-        if value is not None and setter != fact.get("path") and str(value) != own and _is_deepest(fact, facts):
+        if (
+            value is not None
+            and setter != fact.get("path")
+            and str(value) != own
+            and _is_deepest(fact, facts)
+        ):
             by = next(one for one in facts if one.get("path") == setter)
             return matched([fact, by], value=size(value), setter=setter, own=own)
     return None
@@ -45,7 +52,11 @@ def _oom(evidence: Evidence) -> Match | None:
 
 def _memlock(evidence: Evidence) -> Match | None:
     asked = [*evidence.all("reg_mr"), *evidence.all("pin_failed"), *evidence.all("mlock_failed")]
-    limits = [fact for fact in evidence.all("memlock") if fact.get("limit").isdigit() and int(fact.get("limit")) < SMALL_KIB]
+    limits = [
+        fact
+        for fact in evidence.all("memlock")
+        if fact.get("limit").isdigit() and int(fact.get("limit")) < SMALL_KIB
+    ]
     if not asked or not limits:
         return None
     return matched([asked[0], limits[0]], limit=size(int(limits[0].get("limit")) * 1024))
@@ -53,7 +64,11 @@ def _memlock(evidence: Evidence) -> Match | None:
 
 def _map_count(evidence: Evidence) -> Match | None:
     asked = [*evidence.all("pin_failed"), *evidence.all("reg_mr")]
-    small = [fact for fact in evidence.all("map_count") if fact.get("limit").isdigit() and int(fact.get("limit")) <= 65530]
+    small = [
+        fact
+        for fact in evidence.all("map_count")
+        if fact.get("limit").isdigit() and int(fact.get("limit")) <= 65530
+    ]
     return matched([small[0], asked[0]]) if asked and small else None
 
 
@@ -93,10 +108,12 @@ RULES = (
         id="CGROUP_ESCAPE",
         layer="cgroup",
         when=_escaped,
-        cause="The container lives in the daemon's cgroup ({path}), outside the job's: the job's limits do not bind it, "
+        cause="The container lives in the daemon's cgroup ({path}), outside the job's: the job's limits do "
+        "not bind it, "
         "and its memory is charged elsewhere.",
         unlike="A container of the job would have the job's name in its path.",
-        next="Give the daemon a cgroup parent inside the job (--cgroup-parent), or use rootless podman with --cgroups=split.",
+        next="Give the daemon a cgroup parent inside the job (--cgroup-parent), or use rootless podman "
+        "with --cgroups=split.",
         confirm="/proc/PID/cgroup of the container names the job.",
         source="nebius/soperator PR 2268",
     ),
@@ -125,9 +142,11 @@ RULES = (
         id="OOM_MEMCG",
         layer="cgroup",
         when=_oom,
-        cause="The kernel killed {task} (pid {pid}) in {group} because a cgroup's memory limit was reached: {whose}.",
+        cause="The kernel killed {task} (pid {pid}) in {group} because a cgroup's memory limit was "
+        "reached: {whose}.",
         unlike="When the whole machine is short, the constraint is CONSTRAINT_NONE.",
-        next="Raise the limit, or lower what counts against it (data loader workers, shared memory, pinned buffers).",
+        next="Raise the limit, or lower what counts against it (data loader workers, shared memory, pinned "
+        "buffers).",
         confirm="memory.events of that cgroup: oom_kill no longer grows.",
         source="leptonai/gpud PR 70",
         over=("XID_45", "XID_43"),
@@ -169,9 +188,11 @@ RULES = (
         id="MEMLOCK",
         layer="limits",
         when=every(_memlock, no(_WSL)),
-        cause="Memory could not be locked: the limit is {limit} (ulimit -l), and registering or pinning needs far more.",
+        cause="Memory could not be locked: the limit is {limit} (ulimit -l), and registering or pinning "
+        "needs far more.",
         unlike="Real shortage of memory would show in the OOM lines; here plenty is free.",
-        next="Set it to unlimited where the process comes from: LimitMEMLOCK=infinity for the runtime's or scheduler's unit, "
+        next="Set it to unlimited where the process comes from: LimitMEMLOCK=infinity for the runtime's or "
+        "scheduler's unit, "
         "--ulimit memlock=-1 for a container, limits.conf for a login.",
         confirm="grep 'locked memory' /proc/PID/limits says unlimited.",
         source="NVIDIA/nccl-tests#206; LMCache/LMCache-Ascend#5; NVIDIA/cudf-spark PR 7632",
@@ -181,10 +202,12 @@ RULES = (
         id="POLLING_NOT_HUNG",
         layer="app",
         when=_polling,
-        cause="The program makes RM_CONTROL calls in a loop, and each returns 0 ({count} seen): it waits for the GPU or a peer, "
+        cause="The program makes RM_CONTROL calls in a loop, and each returns 0 ({count} seen): it waits "
+        "for the GPU or a peer, "
         "the driver does not hang.",
         unlike="A driver that hangs shows one call that never returns.",
-        next="Look at the program: which rank or kernel is late (py-spy dump, NCCL_DEBUG=INFO, glassstack fences PID).",
+        next="Look at the program: which rank or kernel is late (py-spy dump, NCCL_DEBUG=INFO, glassstack "
+        "fences PID).",
         confirm="The calls stop once the awaited work is done.",
         source="huggingface/datasets#8242",
         note=True,

@@ -3,7 +3,17 @@
 from glassstack.diagnose.evidence import Evidence, Fact
 from glassstack.diagnose.rules.base import Match, Rule, every, matched, no, one_of, seen, some
 
-_AFTER_LOAD = ("RM_INIT_*", "GPU_MEMORY_OR_HW", "GSP_INIT_TIMEOUT", "PROBE_FAILED", "NO_DEVICES", "SMI_NO_DRIVER", "NVML_9", "NVML_6", "CUDA_100")
+_AFTER_LOAD = (
+    "RM_INIT_*",
+    "GPU_MEMORY_OR_HW",
+    "GSP_INIT_TIMEOUT",
+    "PROBE_FAILED",
+    "NO_DEVICES",
+    "SMI_NO_DRIVER",
+    "NVML_9",
+    "NVML_6",
+    "CUDA_100",
+)
 _LOAD = ("SMI_NO_DRIVER", "NVML_9", "CUDA_100", "CUDA_999", "MODULE_NOT_LOADED", "CDI_BEFORE_DRIVER")
 
 
@@ -19,7 +29,9 @@ def _chain(evidence: Evidence) -> Match | None:
 
 def _held(evidence: Evidence) -> Match | None:
     """A use count with no module to explain it."""
-    for fact in evidence.all("module", name=one_of("nvidia", "nvidia_uvm", "nvidia_drm", "fakegpu", "fakegpu_uvm")):
+    for fact in evidence.all(
+        "module", name=one_of("nvidia", "nvidia_uvm", "nvidia_drm", "fakegpu", "fakegpu_uvm")
+    ):
         others = [user for user in fact.get("users").strip("-,").split(",") if user]
         if int(fact.get("count")) > len(others) and not others and _asked(evidence):
             return matched([fact, *_asked(evidence)[:1]], name=fact.get("name"), count=fact.get("count"))
@@ -39,10 +51,12 @@ RULES = (
         id="OPEN_MODULE_PRE_TURING",
         layer="module",
         when=seen("open_module_unsupported"),
-        cause="The open kernel module is loaded, and the GPU at {pci} is older than Turing: it has no GSP, which that "
+        cause="The open kernel module is loaded, and the GPU at {pci} is older than Turing: it has no GSP, "
+        "which that "
         "module needs.",
         unlike="A broken GPU fails in the same RmInitAdapter stage, but without this message before it.",
-        next="Install the proprietary module (nvidia-driver-NNN, not -open) of a branch that still knows this GPU.",
+        next="Install the proprietary module (nvidia-driver-NNN, not -open) of a branch that still knows "
+        "this GPU.",
         confirm="modinfo -F license nvidia says NVIDIA, and nvidia-smi lists the GPU.",
         source="zzzhouuu/truenas-nvidia-drivers#20; NVIDIA/open-gpu-kernel-modules#696",
         over=_AFTER_LOAD,
@@ -67,7 +81,8 @@ RULES = (
         ),
         cause="Another driver (nouveau, vfio-pci) owns the GPUs: NVIDIA's was never asked to take them.",
         unlike="Had the driver tried and failed, the log would say 'probe routine failed'.",
-        next="Blacklist nouveau (blacklist nouveau, options nouveau modeset=0), rebuild the initramfs and reboot; for vfio "
+        next="Blacklist nouveau (blacklist nouveau, options nouveau modeset=0), rebuild the initramfs and "
+        "reboot; for vfio "
         "unbind the device.",
         confirm="lspci -k -d 10de: says 'Kernel driver in use: nvidia'.",
         source="mattshma/bigdata#133",
@@ -94,10 +109,12 @@ RULES = (
         id="SECURE_BOOT_KEY",
         layer="module",
         when=_SIGNATURE,
-        cause="The kernel refused the module's signature ({why}): Secure Boot is on, and its key is not enrolled or "
+        cause="The kernel refused the module's signature ({why}): Secure Boot is on, and its key is not "
+        "enrolled or "
         "the module was not signed for this kernel.",
         unlike="'module verification failed … tainting kernel' alone refuses nothing.",
-        next="Sign the module with an enrolled key (mokutil --import KEY.der, reboot, enrol; dkms does so with "
+        next="Sign the module with an enrolled key (mokutil --import KEY.der, reboot, enrol; dkms does so "
+        "with "
         "mok_signing_key), or turn Secure Boot off.",
         confirm="mokutil --list-enrolled names the key that modinfo -F signer nvidia shows.",
         source="linux-surface/linux-surface#906; secureblue/secureblue#1043",
@@ -109,7 +126,8 @@ RULES = (
         when=every(seen("module_not_loaded"), seen("secure_boot"), no(_SIGNATURE)),
         cause="nvidia.ko can't be loaded on a machine with Secure Boot: most likely it is not signed.",
         unlike="A log line with the kernel's own reason would make it certain.",
-        next="Look for the reason (dmesg | grep -i -e sign -e key), then sign the module or turn Secure Boot off.",
+        next="Look for the reason (dmesg | grep -i -e sign -e key), then sign the module or turn Secure "
+        "Boot off.",
         confirm="modprobe nvidia succeeds.",
         source="NVIDIA/gpu-driver-container#44",
         over=_LOAD,
@@ -118,7 +136,8 @@ RULES = (
         id="DKMS_BUILD_FAILED",
         layer="module",
         when=seen("dkms_failed"),
-        cause="The module could not be built for this kernel ({why}): its headers or Module.symvers are missing.",
+        cause="The module could not be built for this kernel ({why}): its headers or Module.symvers are "
+        "missing.",
         unlike="A module that was built and refused is a matter of signatures or versions.",
         next="Install the kernel's headers (linux-headers-$(uname -r)) and run dkms autoinstall.",
         confirm="dkms status says installed for $(uname -r).",
@@ -128,7 +147,9 @@ RULES = (
     Rule(
         id="MODULE_OTHER_KERNEL",
         layer="module",
-        when=some(seen("vermagic"), seen("symbol_version"), seen("module_no_device", why="Exec format error")),
+        when=some(
+            seen("vermagic"), seen("symbol_version"), seen("module_no_device", why="Exec format error")
+        ),
         cause="The module was built for another kernel than the one that runs.",
         unlike="",
         next="Rebuild it for this kernel (dkms autoinstall), or boot the kernel it was built for.",
@@ -153,7 +174,8 @@ RULES = (
         when=seen("unknown_symbol"),
         cause="{module} needs {symbol}, which the loaded nvidia module lacks: they are of different drivers.",
         unlike="",
-        next="Unload all nvidia modules and load those of one version; remove the stray ones (find /lib/modules -name "
+        next="Unload all nvidia modules and load those of one version; remove the stray ones (find "
+        "/lib/modules -name "
         "'nvidia*.ko*').",
         confirm="modinfo -F version nvidia nvidia_uvm gives one version.",
         source="NVIDIA kernel messages",
@@ -162,7 +184,9 @@ RULES = (
     Rule(
         id="MODULE_NOT_LOADED",
         layer="module",
-        when=every(some(seen("module_not_loaded"), seen("module_no_device")), no(seen("secure_boot")), no(_SIGNATURE)),
+        when=every(
+            some(seen("module_not_loaded"), seen("module_no_device")), no(seen("secure_boot")), no(_SIGNATURE)
+        ),
         cause="The module could not be loaded; this evidence does not say why.",
         unlike="",
         next="Read the kernel's reason.",
@@ -175,9 +199,11 @@ RULES = (
         id="MODULE_IN_USE",
         layer="module",
         when=_chain,
-        cause="{name} is what holds the others: no module uses it, so a program (a desktop, a console) has it open.",
+        cause="{name} is what holds the others: no module uses it, so a program (a desktop, a console) has "
+        "it open.",
         unlike="The modules further down are only in use by those above them.",
-        next="Stop the display manager (systemctl isolate multi-user.target) or whoever holds /dev/dri, then unload again "
+        next="Stop the display manager (systemctl isolate multi-user.target) or whoever holds /dev/dri, "
+        "then unload again "
         "from {name} down.",
         confirm="glassstack holders lists nobody; lsmod shows {name} with 0 users.",
         source="NVIDIA/aerial-cuda-accelerated-ran#31; tinygrad/open-gpu-kernel-modules PR 20",
@@ -217,4 +243,3 @@ RULES = (
         source="nvidia-smi",
     ),
 )
-

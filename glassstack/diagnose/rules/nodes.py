@@ -27,7 +27,9 @@ def _stale(evidence: Evidence, kind: str) -> Match | None:
     for fact in evidence.all(kind, path=_UVM):
         live = _live(evidence, fact.get("path"))
         if live is not None and live.get("major") != fact.get("major"):
-            return matched([fact, live], path=fact.get("path"), stale=fact.get("major"), live=live.get("major"))
+            return matched(
+                [fact, live], path=fact.get("path"), stale=fact.get("major"), live=live.get("major")
+            )
     return None
 
 
@@ -59,7 +61,9 @@ def _closed(evidence: Evidence) -> Match | None:
     return matched(facts) if facts else None
 
 
-_REFUSED = some(ask.nvml(4), seen("open_failed", errno="EACCES", path=has("nvidia", "fakegpu")), ask.cuda(100, 800))
+_REFUSED = some(
+    ask.nvml(4), seen("open_failed", errno="EACCES", path=has("nvidia", "fakegpu")), ask.cuda(100, 800)
+)
 _AVC = seen("avc", tcontext=has("xserver_misc_device_t", "nvidia_device_t"))
 _CLI_USER = some(seen("cli_user"), seen("driver_service_killed"))
 _LOADED = some(
@@ -74,9 +78,11 @@ RULES = (
         id="STALE_CDI_MAJOR",
         layer="runtime",
         when=_stale_cdi,
-        cause="The CDI spec gives {path} major {stale}; the driver has {live} now. The container gets a node of nobody.",
+        cause="The CDI spec gives {path} major {stale}; the driver has {live} now. The container gets a "
+        "node of nobody.",
         unlike="nvidia-smi works, since it does not need uvm; the node on the host is right.",
-        next="Write the spec again (nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml) and remove the old one "
+        next="Write the spec again (nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml) and remove "
+        "the old one "
         "from /etc/cdi; enable nvidia-cdi-refresh.",
         confirm="grep -A2 nvidia-uvm in the spec shows major {live}; cuInit returns 0.",
         source="NVIDIA/nvidia-container-toolkit#1934; NVIDIA/NemoClaw PR 4733",
@@ -88,7 +94,8 @@ RULES = (
         when=_stale_node,
         cause="{path} was made with major {stale}; the driver has {live} now.",
         unlike="root may still work, because a setuid helper makes a right node for it.",
-        next="Remove {path} and make it again: rm {path}; nvidia-modprobe -u -c 0. Take the number out of udev rules "
+        next="Remove {path} and make it again: rm {path}; nvidia-modprobe -u -c 0. Take the number out of "
+        "udev rules "
         "and scripts.",
         confirm="ls -l {path} shows {live}.",
         source="negativo17/nvidia-driver#29",
@@ -128,7 +135,8 @@ RULES = (
             ),
             no(seen("cdi_stat")),
         ),
-        cause="{path} did not exist when it was asked for: the module was not loaded yet, or nobody made its node.",
+        cause="{path} did not exist when it was asked for: the module was not loaded yet, or nobody made "
+        "its node.",
         unlike="An old major would open and fail with ENXIO.",
         next="nvidia-modprobe -u -c 0 before containers start (nvidia-persistenced does so at boot).",
         confirm="ls -l /dev/nvidia-uvm",
@@ -138,10 +146,18 @@ RULES = (
     Rule(
         id="NODES_NOT_CREATED",
         layer="nodes",
-        when=every(some(seen("nodes_absent", path=has("/dev/nvidia*", "/dev/nvidia0", "ctl")), seen("nodes_absent", path=has("fakegpu"))), _LOADED),
-        cause="The module is loaded, and there are no nodes in /dev: neither udev nor nvidia-modprobe made them.",
+        when=every(
+            some(
+                seen("nodes_absent", path=has("/dev/nvidia*", "/dev/nvidia0", "ctl")),
+                seen("nodes_absent", path=has("fakegpu")),
+            ),
+            _LOADED,
+        ),
+        cause="The module is loaded, and there are no nodes in /dev: neither udev nor nvidia-modprobe made "
+        "them.",
         unlike="Were the module not loaded, there would be nothing to make nodes for.",
-        next="nvidia-modprobe -c 0 (and -u), or run nvidia-smi once as root; enable nvidia-persistenced or the udev rule.",
+        next="nvidia-modprobe -c 0 (and -u), or run nvidia-smi once as root; enable nvidia-persistenced or "
+        "the udev rule.",
         confirm="ls -l /dev/nvidia*",
         source="kubernetes-sigs/dra-driver-nvidia-gpu PR 1458",
         over=("NVML_9", "SMI_NO_DRIVER", "CUDA_100"),
@@ -150,9 +166,11 @@ RULES = (
         id="MODE_DECIMAL_OCTAL_SLIP",
         layer="permissions",
         when=_slip,
-        cause="{path} has mode {mode}: that is decimal {decimal} taken for a mode. The setting lacks its leading 0.",
+        cause="{path} has mode {mode}: that is decimal {decimal} taken for a mode. The setting lacks its "
+        "leading 0.",
         unlike="A closed mode such as 0660 has no odd bits.",
-        next="Write NVreg_DeviceFileMode=0{decimal} (with the 0) in /etc/modprobe.d, reload the module or reboot.",
+        next="Write NVreg_DeviceFileMode=0{decimal} (with the 0) in /etc/modprobe.d, reload the module or "
+        "reboot.",
         confirm="grep DeviceFileMode /proc/driver/nvidia/params shows 438 (0666) or 432 (0660).",
         source="vowstar/vowstar-overlay#6",
         over=("NODE_MODE", "NVML_4", "CUDA_100"),
@@ -174,7 +192,8 @@ RULES = (
         when=every(_CLI_USER, _closed),
         cause="The toolkit works as an unprivileged user, and the nodes are open to {owner}:{group} only.",
         unlike="Open nodes (0666) would not care who asks.",
-        next="Set user = \"root:{group}\" in the [nvidia-container-cli] part of config.toml, or open the nodes.",
+        next='Set user = "root:{group}" in the [nvidia-container-cli] part of config.toml, or open the '
+        "nodes.",
         confirm="nvidia-container-cli info works as that user.",
         source="canonical/lxd#5625",
         over=("CLI_*", "NODE_MODE", "NVML_4"),
@@ -183,13 +202,16 @@ RULES = (
         id="NODE_MODE",
         layer="permissions",
         when=every(_closed, _REFUSED, no(_AVC), no(_CLI_USER), no(_slip)),
-        cause="{path} is {mode} {owner}:{group}: only that group may open it, and this user is not in it (a rootless "
+        cause="{path} is {mode} {owner}:{group}: only that group may open it, and this user is not in it "
+        "(a rootless "
         "container loses its extra groups).",
         unlike="A device cgroup gives EPERM and NVML's Unknown Error; here it is a matter of the file mode.",
-        next="Add the user to {group} (rootless podman: --group-add keep-groups), or remove NVreg_DeviceFileMode and "
+        next="Add the user to {group} (rootless podman: --group-add keep-groups), or remove "
+        "NVreg_DeviceFileMode and "
         "its group from /etc/modprobe.d to get 0666 back.",
         confirm="id names {group}; nvidia-smi works as that user.",
-        source="NVIDIA/nvidia-container-toolkit#210; NVIDIA/nvidia-docker#1608; openSUSE/nvidia-driver-G06#52",
+        source="NVIDIA/nvidia-container-toolkit#210; NVIDIA/nvidia-docker#1608; "
+        "openSUSE/nvidia-driver-G06#52",
         over=("NVML_4", "CUDA_100", "CUDA_800"),
     ),
 )

@@ -15,7 +15,11 @@ def _skew(newer_library: bool) -> Predicate:
             return None
         if module is None or not module[0]:
             half = evidence.first("api_mismatch")
-            return matched([half], module="another version", library=library[0]) if half and newer_library else None
+            return (
+                matched([half], module="another version", library=library[0])
+                if half and newer_library
+                else None
+            )
         older, newer = (module[0], library[0]) if newer_library else (library[0], module[0])
         if not versions.older(older, newer):
             return None
@@ -57,14 +61,18 @@ def _requirement(evidence: Evidence) -> Match | None:
     have = f"{running[0]} (CUDA {versions.highest(running[0])})" if running else "an older driver"
     runs = versions.minor_rule(wanted, running[0]) if running else None
     way = _STILL_RUNS if runs else _WILL_NOT if runs is False else _MAY_RUN
-    return matched(facts, wanted=wanted, needed=versions.needs(wanted) or "a newer driver", have=have, way=way)
+    return matched(
+        facts, wanted=wanted, needed=versions.needs(wanted) or "a newer driver", have=have, way=way
+    )
 
 
 _STILL_RUNS = (
     "By the minor-version rule this driver runs it all the same: NVIDIA_DISABLE_REQUIRE=1 lets it start "
     "(PTX JIT and newer features may then fail with CUDA 222 or 36)"
 )
-_WILL_NOT = "The driver is of an older major branch: lifting the requirement (NVIDIA_DISABLE_REQUIRE=1) does not help"
+_WILL_NOT = (
+    "The driver is of an older major branch: lifting the requirement (NVIDIA_DISABLE_REQUIRE=1) does not help"
+)
 _MAY_RUN = "If the driver is of the same major branch, NVIDIA_DISABLE_REQUIRE=1 lets it start"
 
 
@@ -77,7 +85,9 @@ def _image_newer(evidence: Evidence) -> Match | None:
     needed = versions.needs(image.get("version"))
     if not needed or not versions.older(running[0], needed):
         return None
-    return matched([*error.proof, image, running[1]], driver=running[0], needed=needed, cuda=image.get("version"))
+    return matched(
+        [*error.proof, image, running[1]], driver=running[0], needed=needed, cuda=image.get("version")
+    )
 
 
 _CONTAINER = some(seen("docker_run"), seen("podman_run"))
@@ -89,8 +99,10 @@ RULES = (
         layer="versions",
         when=every(ask.nvml(18), _unattended),
         cause="An automatic upgrade replaced the driver libraries ({old} → {new}) under the loaded module.",
-        unlike="The package history shows the upgrade; programs started before it still run, on the old files.",
-        next="Drain the node, then reboot it or reload the modules; hold the nvidia packages (apt-mark hold).",
+        unlike="The package history shows the upgrade; programs started before it still run, on the old "
+        "files.",
+        next="Drain the node, then reboot it or reload the modules; hold the nvidia packages (apt-mark "
+        "hold).",
         confirm="cat /proc/driver/nvidia/version names the version that dpkg -l 'libnvidia*' shows.",
         source="lyulyul/shine-cluster#30",
         over=(*_ERRORS, "SKEW_*"),
@@ -101,8 +113,10 @@ RULES = (
         when=_IMAGE_LIBRARY,
         cause="The image brings driver libraries of its own ({library}); the host's module is {module}.",
         unlike="The mismatch is seen inside a container, and the host's own nvidia-smi works.",
-        next="Build the image without the driver's packages (libnvidia-*, nvidia-utils); the toolkit injects them.",
-        confirm="find / -name 'libnvidia-ml.so*' -o -name 'libcuda.so*' in the image without a GPU finds nothing.",
+        next="Build the image without the driver's packages (libnvidia-*, nvidia-utils); the toolkit "
+        "injects them.",
+        confirm="find / -name 'libnvidia-ml.so*' -o -name 'libcuda.so*' in the image without a GPU finds "
+        "nothing.",
         source="k4yt3x/video2x#1226",
         over=(*_ERRORS, "SKEW_*"),
     ),
@@ -113,10 +127,12 @@ RULES = (
         cause="The driver libraries are {library}, the loaded kernel module is {module}: the libraries were "
         "upgraded, the module was not reloaded.",
         unlike="All three parts of the versions differ or agree; the branch alone says nothing.",
-        next="Stop what uses the GPUs and reload the modules (rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia; "
+        next="Stop what uses the GPUs and reload the modules (rmmod nvidia_uvm nvidia_drm nvidia_modeset "
+        "nvidia; "
         "modprobe nvidia), or reboot.",
         confirm="cat /proc/driver/nvidia/version shows {library}, and nvidia-smi works.",
-        source="saharmor/dalle-playground#104; zzzhouuu/truenas-nvidia-drivers#19; tinygrad/open-gpu-kernel-modules#47",
+        source="saharmor/dalle-playground#104; zzzhouuu/truenas-nvidia-drivers#19; "
+        "tinygrad/open-gpu-kernel-modules#47",
         over=(*_ERRORS, "SKEW_PACKAGES", "CLI_INIT"),
     ),
     Rule(
@@ -124,9 +140,12 @@ RULES = (
         layer="versions",
         when=_skew(False),
         cause="The loaded kernel module ({module}) is newer than the driver libraries ({library}).",
-        unlike="The other way round, a pending reload would be the cause; here files are left of an older install.",
-        next="Install user space of {module} (same package set or the same .run file), or remove the stray copy.",
-        confirm="ldconfig -p | grep libnvidia-ml, then ls -l of the file it names: its name ends in {module}.",
+        unlike="The other way round, a pending reload would be the cause; here files are left of an older "
+        "install.",
+        next="Install user space of {module} (same package set or the same .run file), or remove the stray "
+        "copy.",
+        confirm="ldconfig -p | grep libnvidia-ml, then ls -l of the file it names: its name ends in "
+        "{module}.",
         source="tinygrad/open-gpu-kernel-modules#47",
         over=(*_ERRORS, "SKEW_PACKAGES", "CLI_INIT"),
     ),
@@ -134,11 +153,14 @@ RULES = (
         id="SKEW_PACKAGES",
         layer="versions",
         when=_packages,
-        cause="The loaded module is {module}, but {package} is installed: the upgrade is half done, or the module "
+        cause="The loaded module is {module}, but {package} is installed: the upgrade is half done, or the "
+        "module "
         "was not built for the running kernel.",
-        unlike="If a reboot was all that was missing, one cures it; after a reboot the same skew means a module "
+        unlike="If a reboot was all that was missing, one cures it; after a reboot the same skew means a "
+        "module "
         "of the old version is what gets loaded.",
-        next="Finish the upgrade (apt --fix-broken install; dkms autoinstall), then reload the modules or reboot.",
+        next="Finish the upgrade (apt --fix-broken install; dkms autoinstall), then reload the modules or "
+        "reboot.",
         confirm="dkms status and modinfo -F version nvidia name the version of the packages.",
         source="illinois-scicomp/machine-shop-maintenance#70",
         over=_ERRORS,
@@ -159,7 +181,8 @@ RULES = (
         id="DRIVER_TOO_OLD_FOR_IMAGE",
         layer="versions",
         when=_image_newer,
-        cause="The image has CUDA {cuda}, which came with driver {needed}; the host's driver is {driver}, and the "
+        cause="The image has CUDA {cuda}, which came with driver {needed}; the host's driver is {driver}, "
+        "and the "
         "way around it (a compat libcuda) does not work on this GPU.",
         unlike="Were the driver new enough, the compat library alone would be at fault.",
         next="Upgrade the host's driver to {needed} or newer, or take an older image.",

@@ -32,7 +32,12 @@ def _look(number: int) -> Predicate:
         if not facts:
             return None
         gpus = list(dict.fromkeys(fact.get("pci") for fact in facts))
-        return matched(facts, gpus=", ".join(gpus[:8]), detail=_detail(number, facts), action=_action(number, evidence, gpus))
+        return matched(
+            facts,
+            gpus=", ".join(gpus[:8]),
+            detail=_detail(number, facts),
+            action=_action(number, evidence, gpus),
+        )
 
     return look
 
@@ -45,13 +50,17 @@ def _detail(number: int, facts: list[Fact]) -> str:
         return f" Asked of it: {'; '.join(list(calls)[:4])}."
     if first.get("fault"):
         hint = " A null pointer: the program's fault." if not first.get("va").strip("0x_") else ""
-        return f" {first.get('engine')} {first.get('access')} at {first.get('va')}, {first.get('fault')}.{hint}"
+        return (
+            f" {first.get('engine')} {first.get('access')} at {first.get('va')}, {first.get('fault')}.{hint}"
+        )
     if first.get("by") and first.get("xid") != str(number):
         return " Its own line is not in this evidence; later ones name it as their cause."
     if first.get("action"):
         return f" Now: {facts[-1].get('action')}."
     if first.get("unit"):
-        links = dict.fromkeys(f"{one.get('unit')} {one.get('severity')} on link {one.get('link')}" for one in facts)
+        links = dict.fromkeys(
+            f"{one.get('unit')} {one.get('severity')} on link {one.get('link')}" for one in facts
+        )
         return f" {'; '.join(list(links)[:4])}."
     return ""
 
@@ -60,7 +69,7 @@ def _action(number: int, evidence: Evidence, gpus: list[str]) -> str:
     """The catalog's action; the driver's own word (Xid 154) on the same GPU goes before it."""
     own = facts_of(evidence, number)
     if number in NVLINK5 and all(fact.get("severity") == "Nonfatal" for fact in own):
-        return "no reset is needed for a nonfatal event; where it comes again on one link, check that link and its partner"
+        return "no reset is needed for a nonfatal event; if it repeats on one link, check it and its partner"
     told = [fact for fact in evidence.all("xid", xid=154) if fact.get("action") and fact.get("pci") in gpus]
     if told and number != 154:
         return f"{XIDS[number].action}; the driver itself says: {told[-1].get('action')}"
@@ -106,7 +115,8 @@ RULES = (
         layer="fabric",
         when=seen("sxid"),
         cause="SXid {xid} on the NVSwitch at {pci}: {rest}",
-        next="Look it up in the Fabric Manager guide; a fatal one wants the fabric reset (all GPUs and switches), then the node.",
+        next="Look it up in the Fabric Manager guide; a fatal one wants the fabric reset (all GPUs and "
+        "switches), then the node.",
         confirm="dmesg | grep SXid",
         source="NVIDIA Fabric Manager guide",
         over=("XID_74", "XID_45", "CUDA_802"),
