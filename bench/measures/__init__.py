@@ -11,7 +11,7 @@ from importlib import import_module
 from harness import Result
 
 Measure = Callable[[int], list[Result]]
-SUBJECTS = ("startup", "equality", "tracing", "device", "screen", "wire", "ebpf")
+SUBJECTS = ("startup", "equality", "tracing", "device", "screen", "wire", "ebpf", "diagnosis")
 
 
 def all_measures() -> dict[str, Measure]:

@@ -51,7 +51,7 @@ def visit(host: Host) -> Visit:
 
 
 def bundle(path: Path, texts: Iterable[Text], redactor: Redactor) -> int:
-    """Writes the texts, redacted, to a .tar.gz for ``glassstack diagnose``; returns how many. Raises OSError."""
+    """Writes the texts, redacted, to a .tar.gz that diagnose reads; returns how many. Raises OSError."""
     count = 0
     with tarfile.open(path, "w:gz") as archive:
         for one in texts:
