@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import IO, NamedTuple, Protocol
 
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 UNPACKED_MAX = 16 << 30
 """Bytes unpacked of one file before it is taken for a bomb."""
 DEPTH_MAX = 3
