@@ -19,7 +19,8 @@ VERDICT_MS = 300.0
 _WORDS = re.findall(
     r"\S+",
     "usb pci 0000:00:1f.3 eth0 link up ACPI: BIOS reserved systemd[1]: Started session audit: "
-    "type=1400 kernel memory node nvme0n1: sda registered driver IPv6: docker0: port entered forwarding state",
+    "type=1400 kernel "
+    "memory node nvme0n1: sda registered driver IPv6: docker0: port entered forwarding state",
 )
 _XID = "NVRM: Xid (PCI:0000:61:00): 31, pid=7, name=x, Ch 0000000a, intr 00000000. MMU Fault"
 PASTE = """\
