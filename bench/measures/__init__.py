@@ -23,6 +23,7 @@ SUBJECTS = (
     "lab",
     "strace",
     "containers",
+    "diagnose",
 )
 
 

@@ -72,6 +72,13 @@ XIDS: dict[int, Meaning] = {
     158: Meaning("a fatal timeout of the GPU", RESET),
     160: Meaning("a channel of memory was retired", IGNORE),
     161: Meaning("a channel of memory could not be retired", IGNORE),
+    167: Meaning("a fatal timeout on PCIe", NODE),
+    168: Meaning("less memory capacity than there should be", SUPPORT),
+    169: Meaning("the security processor (SEC2) halted", RESET),
+    170: Meaning("an error of secure NVLink", LINK),
+    171: Meaning("an uncorrectable error in DRAM (goes with 48)", RESET),
+    172: Meaning("an uncorrectable error in SRAM (goes with 48)", RESET),
+    173: Meaning("a fatal error on the link to the CPU (C2C)", NODE),
     **dict.fromkeys((39, 40, 41, 70, 71, 72, 75, 76, 77, 85), Meaning("an exception in a copy engine", APP)),
     **dict.fromkeys(range(144, 151), Meaning("an error of an NVLink 5 unit", LINK)),
 }
