@@ -23,7 +23,7 @@ SUBJECTS = (
     "lab",
     "strace",
     "containers",
-    "diagnose",
+    "diagnosis",
 )
 
 
