@@ -157,6 +157,8 @@ class Context(msgspec.Struct, frozen=True):
 
     ``pid`` opened it and is a holder of many, perhaps; memory in bytes; ``xid``
     poisoned it, 0 = it is healthy; ``missing`` says why the counters are not known.
+    ``rules`` says who decided that it may be opened: "kernel", or "emulated"
+    where the embedded device had to decide by itself.
     """
 
     id: int
@@ -171,6 +173,7 @@ class Context(msgspec.Struct, frozen=True):
     doorbells: int = 0
     xid: int = 0
     missing: str = ""
+    rules: str = "kernel"
 
 
 class Device(msgspec.Struct, frozen=True):

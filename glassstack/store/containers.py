@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from glassstack.model.entities import Container, DeviceList, DeviceNode, DeviceRule, World
+from glassstack.model.entities import Container, Device, DeviceList, DeviceNode, DeviceRule, World
 from glassstack.model.events import Step
 
 CAPABILITIES = 41
@@ -61,13 +61,13 @@ def rule_text(rule: DeviceRule) -> str:
     return f"{rule.kind} {numbers} {rule.access or 'denied'}"
 
 
-def contrasts(host: World, container: Container) -> list[Contrast]:
-    """Everything that is worth comparing, by group."""
+def contrasts(host: World, container: Container, devices: Iterable[Device] = ()) -> list[Contrast]:
+    """Everything that is worth comparing, by group; ``devices`` tell who let its opens pass."""
     return [
         *_processes(container),
         *_names(host, container.world),
         *_namespaces(host, container.world),
-        *_nodes(host, container),
+        *_nodes(host, container, _decided(container, devices)),
         *_libraries(host, container.world),
         *_privileges(host, container.world),
         *_mounts(host, container.world),
@@ -101,7 +101,18 @@ def _node_text(node: DeviceNode | None) -> str:
     return f"{node.major}:{node.minor} {node.mode:04o} {node.owner}" if node else "-"
 
 
-def _nodes(host: World, container: Container) -> Iterator[Contrast]:
+def _decided(container: Container, devices: Iterable[Device]) -> dict[str, str]:
+    """By node that it has opened: who decided that it may."""
+    pids = {outside for outside, _, _ in container.world.processes}
+    return {
+        device.path: "; opened: the kernel's verdict" if context.rules == "kernel" else "; opened: emulated"
+        for device in devices
+        for context in device.opened
+        if context.pid in pids
+    }
+
+
+def _nodes(host: World, container: Container, decided: dict[str, str]) -> Iterator[Contrast]:
     """Nodes that the container has, and GPU nodes that only the host has."""
     if host.nodes and host.nodes == container.world.nodes:
         many = f"{len(host.nodes)} nodes"
@@ -116,7 +127,7 @@ def _nodes(host: World, container: Container) -> Iterator[Contrast]:
         if inside:
             allowed = access(container.devices, inside.kind, inside.major, inside.minor)
             verdict = "list not known" if allowed is None else f"allowed {allowed}" if allowed else "denied"
-            text += f", {verdict}"
+            text += f", {verdict}{decided.get(path, '')}"
         yield Contrast("nodes", path, _node_text(ours.get(path)), text, _is_gpu(path) or inside is None)
 
 

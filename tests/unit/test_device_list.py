@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from glassstack.decoders.device_list import EVERYTHING, parse
-from glassstack.model.entities import DeviceList, DeviceProgram, DeviceRule
-from glassstack.store.containers import access, rule_text
+from glassstack.model.entities import Context, Device, DeviceList, DeviceProgram, DeviceRule
+from glassstack.model.events import Containers
+from glassstack.store.containers import access, contrasts, rule_text
+from tests.snapshots import fake_containers
 
 
 def test_lines_of_v1() -> None:
@@ -34,3 +36,13 @@ def test_rules_read_as_their_files_do() -> None:
         "c 1:3 rw",
         "b *:* denied",
     ]
+
+
+@pytest.mark.parametrize(("rules", "said"), [("kernel", "the kernel's verdict"), ("emulated", "emulated")])
+def test_who_let_an_open_pass_is_said_beside_the_node(rules: str, said: str) -> None:
+    (event,) = [event for event in fake_containers.boxed() if isinstance(event, Containers)]
+    opened = Context(1, 901, "train", rules=rules)
+    gpu = Device("/dev/fakegpu0", 0, "embedded", "550.54.14", opened=(opened,))
+    lines = {line.what: line.inside for line in contrasts(event.host, event.containers[0], [gpu])}
+    assert lines["/dev/fakegpu0"].endswith(f"allowed rw; opened: {said}")
+    assert lines["/dev/null"].endswith("allowed rwm")

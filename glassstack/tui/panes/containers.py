@@ -70,7 +70,7 @@ def view_rows(s: Snapshot, container: Container, width: int) -> list[Row]:
     table = Table(_VIEWS, width)
     rows: list[Row] = []
     group = ""
-    for line in contrasts(s.host, container):
+    for line in contrasts(s.host, container, s.devices):
         if line.group != group:
             group = line.group
             rows += [row((group, "label"))] if rows else [table.head(), row((group, "label"))]
