@@ -84,7 +84,8 @@ static int run(const struct mr_hook *hook, int state, struct mr_error *err)
 	if (!pid)
 		become(hook, state);
 	code = pid < 0 ? errno : await(hook, pid, &status);
-	mr_step_end(&step, code, "point=%s path=%s status=%d", hook->point, hook->path,
+	mr_step_end(&step, code, "point=%s path=%s verb=%s status=%d", hook->point, hook->path,
+		    hook->argv && hook->argv[0] ? hook->argv[1] : NULL,
 		    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 	if (code)
 		return mr_fail(err, code, "%s hook %s: %s", hook->point, hook->path,
