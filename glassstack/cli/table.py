@@ -16,5 +16,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "holders": ("glassstack.cli.holders", "who holds the device, and how"),
     "ps": ("glassstack.cli.ps", "processes with both PID views, cgroup and device"),
     "lab": ("glassstack.cli.lab", "a throw-away VM with the driver in its kernel"),
+    "drill": ("glassstack.cli.drill", "incident drills: broken for real, found, mended, proved"),
     "doctor": ("glassstack.cli.doctor", "what can be seen on this machine, and what to do about the rest"),
 }
