@@ -107,9 +107,8 @@ def _start(args: argparse.Namespace) -> int:
         drill = Drill(scenario, new_folder(root, scenario), lambda line: print(f"  {line}", file=sys.stderr))
         drill.start(seed, place)
     print(scenario.brief().rstrip())
-    print(
-        f"\n  glassstack drill shell     a shell on the node   (seed {seed})\n  glassstack drill check     is it mended?"
-    )
+    print(f"\n  glassstack drill shell   a shell on the node (seed {seed})")
+    print("  glassstack drill check   is it mended?")
     return OK
 
 
@@ -137,10 +136,9 @@ def _shell(args: argparse.Namespace) -> int:
 def _status(args: argparse.Namespace) -> int:
     drill = _active()
     since = units.duration(int((time.time() - drill.run.broken) * 1e9))
-    print(
-        f"{drill.scenario.id} ({drill.run.place}): {drill.run.phase}, for {since}, {drill.run.hints} of 3 hints, "
-        f"{drill.run.checks} checks, {drill.score} points left"
-    )
+    run = drill.run
+    print(f"{run.scenario} ({run.place}): {run.phase} for {since}")
+    print(f"{run.hints} of 3 hints, {run.checks} checks, {drill.score} points left")
     return OK
 
 
@@ -162,9 +160,8 @@ def _check(args: argparse.Namespace) -> int:
             print(f"  {plain(why)}")
         return FAILED
     took = units.duration(int((drill.run.solved - drill.run.broken) * 1e9))
-    print(
-        f"solved in {took} with {drill.run.hints} hints: {drill.score} of 100 points\n\n{drill.scenario.debrief().rstrip()}"
-    )
+    print(f"solved in {took} with {drill.run.hints} hints: {drill.score} of 100 points\n")
+    print(drill.scenario.debrief().rstrip())
     return OK
 
 

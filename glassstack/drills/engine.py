@@ -128,7 +128,7 @@ class Drill:
 
     def check(self) -> list[str]:
         """What still fails, in words of the symptom; empty = solved."""
-        failing = [why for why in map(self.hold, self.scenario.checks) if why]
+        failing = [why for why in map(self.hold, (*self.scenario.checks, *self.cause.check)) if why]
         self.run.checks += 1
         if not failing and self.run.phase == "broken":
             self.run.solved = time.time()

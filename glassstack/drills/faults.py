@@ -88,7 +88,7 @@ def _environment(world: World, tag: str, words: Words) -> None:
 
 
 def _service(world: World, tag: str, words: Words) -> None:
-    world.start(words["name"], words["run"], tag)
+    world.start(words["name"], words["run"])
 
 
 FAULTS: dict[str, Fault] = {

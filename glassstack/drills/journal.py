@@ -18,7 +18,7 @@ from typing import Any
 
 from glassstack.collectors.cgroup_files import CgroupGoneError, members
 from glassstack.collectors.control import Control, ControlError
-from glassstack.collectors.identity import read_stat
+from glassstack.collectors.identity import pids, read_bytes
 
 FILE = "journal.jsonl"
 _END_S = 5.0
@@ -34,7 +34,7 @@ class Journal:
         """Writes how to undo what comes next. Raises OSError: then it must not be done."""
         if undo not in _UNDO:
             raise KeyError(undo)
-        entry = {"undo": undo, "tag": tag, "boot": boot(), **words}
+        entry = {"undo": undo, "tag": tag, **words}
         line = (json.dumps(entry) + "\n").encode()
         descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
@@ -68,44 +68,31 @@ class Journal:
         return failed
 
 
-def boot() -> str:
-    """Names this boot of the machine."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+def marked(mark: str) -> list[int]:
+    """The processes that have a variable (NAME=VALUE) in their environment; only one's own can be seen."""
+    wanted = mark.encode()
+    found = []
+    for pid in pids("/proc"):
+        try:
+            if wanted in read_bytes(f"/proc/{pid}/environ").split(b"\0"):
+                found.append(pid)
+        except OSError:
+            continue
+    return found
 
 
-def started(pid: int) -> int:
-    """Start time of a process in clock ticks. Raises OSError when there is none."""
-    return read_stat("/proc", pid).start
+def _processes(entry: dict[str, Any]) -> None:
+    """Everything that runs in a world, by the variable that all of it inherits."""
 
+    def gone() -> bool:
+        alive = [pid for pid in marked(entry["mark"]) if pid != os.getpid()]
+        for pid in alive:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        return not alive
 
-def _is_same(entry: dict[str, Any]) -> bool:
-    if entry["boot"] != boot():
-        return False
-    try:
-        return started(int(entry["pid"])) == int(entry["start"])
-    except (OSError, ValueError):
-        return False
-
-
-def _kill(entry: dict[str, Any]) -> None:
-    """A process and the group that it leads."""
-    if not _is_same(entry):
-        return
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(int(entry["pid"]), number)
-        if _wait(lambda: not _is_same(entry) or _is_zombie(int(entry["pid"]))):
-            return
-    raise TimeoutError(f"process {entry['pid']} does not end")
-
-
-def _is_zombie(pid: int) -> bool:
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
-    try:
-        return read_stat("/proc", pid).state == "Z"
-    except (OSError, ValueError):
-        return True
+    if not _wait(gone, _END_S):
+        raise TimeoutError("processes of the world do not end")
 
 
 def _wait(done: Callable[[], bool], seconds: float = _END_S / 2) -> bool:
@@ -178,7 +165,7 @@ def _faults(entry: dict[str, Any]) -> None:
 
 
 _UNDO: dict[str, Callable[[dict[str, Any]], None]] = {
-    "kill": _kill,
+    "processes": _processes,
     "device": _device,
     "restore": _restore,
     "cgroup": _cgroup,

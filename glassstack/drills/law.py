@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from glassstack.collectors.control import discover
-from glassstack.collectors.identity import pids, read_bytes
 from glassstack.drills.engine import Drill, DrillError
+from glassstack.drills.journal import marked
 from glassstack.drills.scenario import Scenario
 
 PROOFS = ("healthy, symptom", "check refuses", "wrong fix refused", "solved", "check accepts", "nothing left")
@@ -78,14 +78,7 @@ def _walk(drill: Drill, held: list[str]) -> None:
 
 def leftovers(drill: Drill) -> list[str]:
     """What is still there of a drill that was stopped: processes, its device, its folder, mounts, memory."""
-    found = []
-    mark = f"DRILL={drill.folder}\0".encode()
-    for pid in pids("/proc"):
-        try:
-            if mark in read_bytes(f"/proc/{pid}/environ") + b"\0":
-                found.append(f"process {pid}")
-        except OSError:
-            continue
+    found = [f"process {pid}" for pid in marked(f"DRILL={drill.folder}")]
     if drill.world.control.name in discover():
         found.append(f"device {drill.world.device}")
     if str(drill.folder) in Path("/proc/self/mountinfo").read_text():

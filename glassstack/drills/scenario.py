@@ -43,12 +43,16 @@ class Injection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One of the root causes that a seed chooses among; ``solve`` is what a person would type."""
+    """One of the root causes that a seed chooses among.
+
+    ``solve`` is what a person would type; ``check`` must hold besides the scenario's.
+    """
 
     id: str
     injections: tuple[Injection, ...]
     solve: str
     text: str
+    check: tuple[Probe, ...] = ()
 
 
 class Wrong(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

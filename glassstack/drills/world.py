@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from glassstack.collectors.control import ENV, Control, ControlError
-from glassstack.drills.journal import Journal, started
+from glassstack.drills.journal import Journal
 from glassstack.drills.scenario import Node, Probe
 from glassstack.gpu.artifacts import Artifacts
 from glassstack.gpu.versions import library
@@ -42,6 +42,35 @@ exec {daemon} ctl --name {name} log
 _RESET = """#!/bin/sh
 # Resets the GPU: what was wrong with it is over, and so is what ran on it.
 exec {daemon} ctl --name {name} fault clear
+"""
+
+
+_SERVICE = """#!/bin/sh
+# svc start|stop|restart NAME: the services of this node. /etc/services.d has their commands.
+set -e
+what=$1 name=$2 here=$DRILL/home
+command=$(cat /etc/services.d/$name)
+stop() {
+	[ -f "$here/$name.pid" ] || return 0
+	kill -9 "-$(cat "$here/$name.pid")" 2>/dev/null || true
+	rm -f "$here/$name.pid"
+}
+start() {
+	setsid sh -c 'echo $$ >"$0"; exec "$@"' "$here/$name.pid" \\
+		"$RUNNER" --join "$DEVICE" -- sh -c "exec $command" >>"$here/$name.log" 2>&1 </dev/null &
+	while [ ! -s "$here/$name.pid" ]; do sleep 0.05; done
+}
+case $what in
+start) start ;;
+stop) stop ;;
+restart) stop; start ;;
+*) echo "svc start|stop|restart NAME" >&2; exit 2 ;;
+esac
+"""
+_VERDICT = """#!/bin/sh
+# verdict WORD: what you found, for drills in which nothing needs mending, or more than mending.
+[ $# = 1 ] || { echo "verdict WORD" >&2; exit 2; }
+echo "$1" >"$DRILL/home/verdict"
 """
 
 
@@ -90,7 +119,7 @@ class World:
 
     def build(self) -> None:
         """Makes the node's files and starts its GPU. Raises WorldError, MissingArtifactError, OSError."""
-        for path in (f"{DRIVER}/lib", f"{DRIVER}/bin", f"{APP}/lib", f"{APP}/bin", "/etc"):
+        for path in (f"{DRIVER}/lib", f"{DRIVER}/bin", f"{APP}/lib", f"{APP}/bin", "/etc/services.d"):
             self.at(path).mkdir(parents=True, exist_ok=True)
         for name in ("home", "work"):
             (self.folder / name).mkdir(exist_ok=True)
@@ -100,6 +129,8 @@ class World:
             shutil.copy2(self.artifacts.bin(f"fakegpu-{name}"), self.at(f"{APP}/bin/{name}"))
         shutil.copy2(self.artifacts.bin("fakegpu-smi"), self.at(f"{DRIVER}/bin/fakegpu-smi"))
         self._script(f"{DRIVER}/bin/dmesg", _DMESG.format(daemon=self._daemon(), name=self.device))
+        self._script(f"{DRIVER}/bin/svc", _SERVICE)
+        self._script(f"{DRIVER}/bin/verdict", _VERDICT)
         self._script(f"{DRIVER}/bin/gpu-reset", _RESET.format(daemon=self._daemon(), name=self.device))
         self.at("/etc/ld.so.conf").write_text(f"{DRIVER}/lib\n" + _host_conf())
         enter = self.folder / "enter"
@@ -108,6 +139,7 @@ class World:
         )
         enter.chmod(0o755)
         self.write_env(self.node.env)
+        self.journal.note("processes", mark=f"DRILL={self.folder}")
         self.start_device()
         self._must("ldconfig")
 
@@ -195,6 +227,8 @@ class World:
         }
         environ["PATH"] = f"{APP}/bin:{DRIVER}/bin:{environ.get('PATH', '/usr/bin:/bin')}"
         environ["DRILL"] = str(self.folder)
+        environ["RUNNER"] = str(self.artifacts.bin("fakegpu-run"))
+        environ["DEVICE"] = self.control.name
         for line in self.at("/etc/environment").read_text().splitlines():
             name, _, value = line.partition("=")
             environ[name] = "".join(shlex.split(value))
@@ -210,7 +244,6 @@ class World:
             env=self.environ(),
             start_new_session=True,
         )
-        self.journal.note("kill", pid=process.pid, start=_start_of(process))
         try:
             output, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -224,26 +257,10 @@ class World:
         if outcome.status != 0:
             raise WorldError(f"can't make the node: {script}: {outcome.last or outcome.status}")
 
-    def start(self, name: str, script: str, tag: str = "") -> int:
-        """Starts a service of the node; its output goes to home/NAME.log. Returns its pid."""
-        with open(self.folder / "home" / f"{name}.log", "ab") as log:
-            process = subprocess.Popen(
-                self.words(["sh", "-c", f"exec {script}"]),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=self.environ(),
-                start_new_session=True,
-            )
-        self.journal.note("kill", tag, pid=process.pid, start=_start_of(process))
-        return process.pid
-
-
-def _start_of(process: "subprocess.Popen[bytes]") -> int:
-    try:
-        return started(process.pid)
-    except OSError:
-        return 0  # it has ended already: nothing to end later
+    def start(self, name: str, command: str) -> None:
+        """Starts a service of the node; its output goes to home/NAME.log. Raises WorldError."""
+        self.at(f"/etc/services.d/{name}").write_text(f"{command}\n")
+        self._must(f"svc start {name}")
 
 
 def _status(code: int) -> int:
