@@ -127,8 +127,8 @@ def _brief(args: argparse.Namespace) -> int:
 def _shell(args: argparse.Namespace) -> int:
     drill = _active()
     words = [word for word in args.words if word != "--"]
-    environ = {**drill.world.environ(), "PS1": f"[{drill.scenario.id}] \\w \\$ "}
-    command = drill.world.words(words or ["bash", "--norc", "-i"])
+    environ = {**drill.desk.environ(), "PS1": f"[{drill.scenario.id}] \\w \\$ "}
+    command = drill.desk.words(words or ["bash", "--norc", "-i"])
     sys.stdout.flush()
     os.execvpe(command[0], command, environ)
 

@@ -18,10 +18,11 @@ import msgspec
 import platformdirs
 
 from glassstack.drills import gates
+from glassstack.drills.desk import Desk, worlds
 from glassstack.drills.faults import inject
 from glassstack.drills.journal import Journal
 from glassstack.drills.scenario import Cause, Hint, Probe, Scenario
-from glassstack.drills.world import World, verdict
+from glassstack.drills.world import verdict
 
 _RUN, _LOCK = "run.json", "lock"
 
@@ -59,7 +60,7 @@ def home() -> Path:
 
 
 class Drill:
-    """A run of a scenario.
+    """A run of a scenario. ``desk`` is where one works and probes run: the node, or a place beside several.
 
     Args:
         folder: of this run; made by ``start``.
@@ -70,7 +71,9 @@ class Drill:
         self.scenario = scenario
         self.folder = folder
         self.journal = Journal(folder)
-        self.world = World(folder, scenario.node, self.journal)
+        self.worlds = worlds(scenario, folder, self.journal)
+        self.world = next(iter(self.worlds.values()))
+        self.desk = Desk(folder, self.worlds, self.journal) if scenario.nodes else self.world
         self._say = say
         self.run = Run(scenario.id, str(scenario.folder), 0, "", "")
 
@@ -101,9 +104,12 @@ class Drill:
             raise
 
     def _setup(self) -> None:
-        self.world.build()
-        for name, command in self.scenario.node.services.items():
-            self.world.start(name, command)
+        for world in self.worlds.values():
+            world.build()
+            for name, command in world.node.services.items():
+                world.start(name, command)
+        if isinstance(self.desk, Desk):
+            self.desk.build()
         if why := self.hold(self.scenario.healthy):
             raise DrillError(f"the drill is broken: its world is not healthy before the fault: {why}", code=2)
         self._phase("healthy")
@@ -111,7 +117,7 @@ class Drill:
 
     def _break(self, cause: Cause) -> None:
         for number, injection in enumerate(cause.injections):
-            inject(self.world, injection.fault, f"fault-{number}", dict(injection.with_))
+            inject(self.worlds[injection.on], injection.fault, f"fault-{number}", dict(injection.with_))
         if why := self.hold(self.scenario.symptom):
             raise DrillError(f"the drill is broken: the fault shows no symptom: {why}", code=2)
         self.run.broken = time.time()
@@ -124,7 +130,7 @@ class Drill:
 
     def hold(self, probe: Probe) -> str:
         """Why a probe does not hold now, "" when it does."""
-        return verdict(probe, self.world.run(probe.run, probe.seconds))
+        return verdict(probe, self.desk.run(probe.run, probe.seconds))
 
     def check(self) -> list[str]:
         """What still fails, in words of the symptom; empty = solved."""
@@ -146,7 +152,7 @@ class Drill:
 
     def solve(self) -> None:
         """Does what a person would. Raises DrillError when it does not work."""
-        outcome = self.world.run(self.cause.solve, 60)
+        outcome = self.desk.run(self.cause.solve, 60)
         if outcome.status != 0:
             raise DrillError(
                 f"the drill is broken: its solution fails: {outcome.last or outcome.status}", code=2
@@ -186,7 +192,7 @@ def current(root: Path, load: Callable[[Path], Scenario]) -> Drill | None:
             continue
         drill = Drill(load(Path(run.folder)), file.parent)
         drill.run = run
-        if run.phase in ("broken", "solved") and drill.world.device_up():
+        if run.phase in ("broken", "solved") and all(world.device_up() for world in drill.worlds.values()):
             return drill
     return None
 
