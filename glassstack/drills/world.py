@@ -90,11 +90,11 @@ class World:
         self.at("/etc/ld.so.conf").write_text(f"{DRIVER}/lib\n" + _host_conf())
         self.write_env(self.node.env)
         for path, text in self.node.files.items():
-            self._file(path, text)
+            self.put_file(path, text)
         self._make_enter()
         self.journal.note("processes", mark=f"DRILL={self.folder}")
         self.start_device()
-        self._must("ldconfig")
+        self.must("ldconfig")
 
     def _make_enter(self) -> None:
         """How to get in: /etc as an overlay where the folder's file system allows it, else as a copy."""
@@ -136,7 +136,8 @@ class World:
         self.at(path).write_text(text)
         self.at(path).chmod(0o755)
 
-    def _file(self, path: str, text: str) -> None:
+    def put_file(self, path: str, text: str) -> None:
+        """A file of the node; a program where it begins with "#!". Raises OSError."""
         self.at(path).parent.mkdir(parents=True, exist_ok=True)
         self.at(path).write_text(text)
         self.at(path).chmod(0o755 if text.startswith("#!") else 0o644)
@@ -222,15 +223,20 @@ class World:
         """Runs a shell script in the world, stdout and stderr together."""
         return run(self.words(["sh", "-c", script]), self.environ(), seconds)
 
-    def _must(self, script: str) -> None:
+    def must(self, script: str) -> None:
+        """Runs a script that has to work. Raises WorldError."""
         outcome = self.run(script)
         if outcome.status != 0:
             raise WorldError(f"can't make the node: {script}: {outcome.last or outcome.status}")
 
+    def pid(self, service: str) -> int:
+        """Of a service that runs. Raises OSError, ValueError: it does not."""
+        return int((self.folder / f"home/{service}.pid").read_text())
+
     def start(self, name: str, command: str) -> None:
         """Starts a service of the node; its output goes to home/NAME.log. Raises WorldError."""
         self.at(f"/etc/services.d/{name}").write_text(f"{command}\n")
-        self._must(f"svc restart {name}")
+        self.must(f"svc restart {name}")
 
 
 def run(words: Sequence[str], environ: dict[str, str], seconds: float) -> Outcome:
