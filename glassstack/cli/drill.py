@@ -14,10 +14,13 @@ import msgspec
 
 from glassstack.cli.columns import table
 from glassstack.cli.errors import FAILED, MISSING, OK, USAGE, CommandError
+from glassstack.collectors.control import ControlError
 from glassstack.drills import gates
 from glassstack.drills.engine import Drill, DrillError, clean, current, home, new_folder, only, place_of
+from glassstack.drills.faults import FaultError
 from glassstack.drills.law import PROOFS, Result, prove
 from glassstack.drills.scenario import FILE, PLACES, Scenario, ScenarioError, find, load
+from glassstack.drills.world import WorldError
 from glassstack.format import units
 from glassstack.format.text import plain
 from glassstack.gpu.artifacts import MissingArtifactError
@@ -26,6 +29,7 @@ _OURS = (
     Path(__file__).resolve().parents[2] / "scenarios",
     Path(__file__).resolve().parents[1] / "_src/scenarios",
 )
+_ELSEWHERE = "drills live below XDG_STATE_HOME: it needs room and a file system that runs programs"
 _LEVELS = ("", "easy", "medium", "hard")
 
 
@@ -62,6 +66,11 @@ def run(args: argparse.Namespace) -> int:
         raise CommandError(str(error), "see the drills in scenarios/ for the form", USAGE) from error
     except MissingArtifactError as error:
         raise CommandError(error.cause, error.remedy, MISSING) from error
+    except (WorldError, FaultError, ControlError) as error:
+        raise CommandError(str(error), _ELSEWHERE) from error
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise CommandError(f"{where}{error.strerror or error}", _ELSEWHERE) from error
 
 
 def _scenario(name: str) -> Scenario:

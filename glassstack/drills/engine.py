@@ -9,7 +9,6 @@ import contextlib
 import fcntl
 import os
 import random
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ import platformdirs
 from glassstack.drills import gates
 from glassstack.drills.desk import Desk, worlds
 from glassstack.drills.faults import inject
+from glassstack.drills.files import remove_tree
 from glassstack.drills.journal import Journal
 from glassstack.drills.scenario import Cause, Hint, Probe, Scenario
 from glassstack.drills.world import verdict
@@ -167,7 +167,7 @@ class Drill:
         """Undoes everything and removes the folder. Returns what could not be: then it stays."""
         failed = self.journal.undo()
         if not failed:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove_tree(self.folder)
         return failed
 
 
@@ -203,7 +203,7 @@ def clean(root: Path, keep: Path | None = None) -> list[str]:
     for folder in sorted(path for path in root.iterdir() if path.is_dir() and path != keep):
         failed += Journal(folder).undo()
         if not failed:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
     return failed
 
 

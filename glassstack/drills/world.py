@@ -203,7 +203,7 @@ class World:
     def variables(self, path: str) -> dict[str, str]:
         """What tells a program in this world where it is; ``path`` is the machine's PATH."""
         return {
-            "PATH": f"{APP}/bin:{DRIVER}/bin:{path}",
+            "PATH": f"{APP}/bin:{DRIVER}/bin:{path}:/usr/sbin:/sbin",  # an ordinary user has no ldconfig
             "DRILL": str(self.folder),
             "RUNNER": str(self.artifacts.bin("fakegpu-run")),
             "DAEMON": str(self._daemon()),
