@@ -21,7 +21,8 @@ from glassstack.drills.desk import Desk, worlds
 from glassstack.drills.faults import inject
 from glassstack.drills.files import remove_tree
 from glassstack.drills.journal import Journal
-from glassstack.drills.scenario import Cause, Hint, Probe, Scenario
+from glassstack.drills.notes import Notes
+from glassstack.drills.scenario import Cause, Hint, Injection, Probe, Scenario
 from glassstack.drills.world import verdict
 
 _RUN, _LOCK = "run.json", "lock"
@@ -54,6 +55,10 @@ class Run(msgspec.Struct):
     checks: int = 0
 
 
+def _words(injection: Injection) -> str:
+    return ", ".join(f"{name}={value}" for name, value in injection.with_.items() if "\n" not in str(value))
+
+
 def home() -> Path:
     """Where runs are kept."""
     return platformdirs.user_state_path("glassstack") / "drills"
@@ -76,6 +81,7 @@ class Drill:
         self.desk = Desk(folder, self.worlds, self.journal) if scenario.nodes else self.world
         self._say = say
         self.run = Run(scenario.id, str(scenario.folder), 0, "", "")
+        self.notes = Notes(folder)
 
     def save(self) -> None:
         """Writes what is known of the run, whole or not at all."""
@@ -117,15 +123,20 @@ class Drill:
 
     def _break(self, cause: Cause) -> None:
         for number, injection in enumerate(cause.injections):
+            self.notes.add("fault", f"{injection.on or ''} {injection.fault} {_words(injection)}".strip())
             inject(self.worlds[injection.on], injection.fault, f"fault-{number}", dict(injection.with_))
-        if why := self.hold(self.scenario.symptom):
+        outcome = self.desk.run(self.scenario.symptom.run, self.scenario.symptom.seconds)
+        if why := verdict(self.scenario.symptom, outcome):
             raise DrillError(f"the drill is broken: the fault shows no symptom: {why}", code=2)
         self.run.broken = time.time()
+        said = outcome.last or f"{self.scenario.symptom.run}: exit status {outcome.status}"
+        self.notes.add("symptom", said)
         self._phase("broken")
         self._say("broken, and the symptom is there")
 
     def _phase(self, name: str) -> None:
         self.run.phase = name
+        self.notes.add("phase", name)
         self.save()
 
     def hold(self, probe: Probe) -> str:
@@ -136,6 +147,7 @@ class Drill:
         """What still fails, in words of the symptom; empty = solved."""
         failing = [why for why in map(self.hold, (*self.scenario.checks, *self.cause.check)) if why]
         self.run.checks += 1
+        self.notes.add("check", "; ".join(failing) or "accepted")
         if not failing and self.run.phase == "broken":
             self.run.solved = time.time()
             self.run.phase = "solved"
@@ -147,11 +159,13 @@ class Drill:
         if self.run.hints >= len(self.scenario.hint):
             return None
         self.run.hints += 1
+        self.notes.add("hint", self.scenario.hint[self.run.hints - 1].text)
         self.save()
         return self.scenario.hint[self.run.hints - 1]
 
     def solve(self) -> None:
         """Does what a person would. Raises DrillError when it does not work."""
+        self.notes.add("phase", "its author's solution")
         outcome = self.desk.run(self.cause.solve, 60)
         if outcome.status != 0:
             raise DrillError(
