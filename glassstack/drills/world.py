@@ -86,7 +86,7 @@ class World:
             shutil.copy2(self.artifacts.bin(f"fakegpu-{name}"), self.at(f"{APP}/bin/{name}"))
         shutil.copy2(self.artifacts.bin("fakegpu-smi"), self.at(f"{DRIVER}/bin/fakegpu-smi"))
         for name, text in TOOLS.items():
-            self._script(f"{DRIVER}/bin/{name}", text)
+            self.script(f"{DRIVER}/bin/{name}", text)
         self.at("/etc/ld.so.conf").write_text(f"{DRIVER}/lib\n" + _host_conf())
         self.write_env(self.node.env)
         for path, text in self.node.files.items():
@@ -132,7 +132,8 @@ class World:
         lines = [f"{name}={shlex.quote(value)}\n" for name, value in values.items()]
         self.at("/etc/environment").write_text("".join(lines))
 
-    def _script(self, path: str, text: str) -> None:
+    def script(self, path: str, text: str) -> None:
+        """A program of the node's."""
         self.at(path).write_text(text)
         self.at(path).chmod(0o755)
 
