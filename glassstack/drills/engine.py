@@ -23,8 +23,8 @@ from glassstack.drills.faults import inject
 from glassstack.drills.files import remove_tree
 from glassstack.drills.journal import Journal
 from glassstack.drills.notes import Notes
+from glassstack.drills.outcome import verdict
 from glassstack.drills.scenario import Cause, Hint, Injection, Probe, Scenario
-from glassstack.drills.world import verdict
 
 _RUN, _LOCK = "run.json", "lock"
 
