@@ -22,5 +22,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "image": ("glassstack.cli.image", "find images that bring a driver which only the host may bring"),
     "lab": ("glassstack.cli.lab", "a throw-away VM with the driver in its kernel"),
     "diagnose": ("glassstack.cli.diagnose", "the cause in logs and command output that somebody pasted"),
+    "drill": ("glassstack.cli.drill", "incident drills: broken for real, found, mended, proved"),
     "doctor": ("glassstack.cli.doctor", "what can be seen on this machine, and what to do about the rest"),
 }
