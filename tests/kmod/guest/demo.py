@@ -15,8 +15,6 @@ import sys
 import termios
 from pathlib import Path
 
-import pyte
-
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -34,6 +32,8 @@ class Terminal:
     """glassstack on a terminal of 160 × 48."""
 
     def __init__(self, *words: str) -> None:
+        import pyte  # --list runs where nothing is installed
+
         self._screen = pyte.Screen(160, 48)
         self._stream = pyte.ByteStream(self._screen)
         pid, self._master = pty.fork()
