@@ -21,5 +21,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cdi": ("glassstack.cli.cdi", "CDI specifications: write, list, check, put into a bundle"),
     "image": ("glassstack.cli.image", "find images that bring a driver which only the host may bring"),
     "lab": ("glassstack.cli.lab", "a throw-away VM with the driver in its kernel"),
+    "drill": ("glassstack.cli.drill", "incident drills: broken for real, found, mended, proved"),
     "doctor": ("glassstack.cli.doctor", "what can be seen on this machine, and what to do about the rest"),
 }

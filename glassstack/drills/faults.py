@@ -1,0 +1,126 @@
+"""The fault table: each acts at the lowest real seam, and notes first how to undo it.
+
+One row a fault: its layer, what it needs, and what it does. Nothing here
+touches the store or the screen: every layer tells its own truth about it.
+"""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from glassstack.drills.world import APP, DRIVER, World
+
+Words = dict[str, Any]
+Apply = Callable[[World, str, Words], None]
+
+
+class FaultError(Exception):
+    """A fault that the table does not have, or words that it does not take; one line."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A row. ``takes`` are its words with what they are by default, ``None`` = must be given."""
+
+    layer: str
+    about: str
+    apply: Apply
+    takes: dict[str, Any]
+    needs: tuple[str, ...] = ()
+
+
+def keep(world: World, tag: str, path: Path) -> None:
+    """Notes a file as it is now, so that it can be put back."""
+    copy = ""
+    if path.is_symlink() or path.exists():
+        place = world.folder / "kept"
+        place.mkdir(exist_ok=True)
+        copy = str(place / f"{len(list(place.iterdir()))}-{path.name}")
+        shutil.copy2(path, copy, follow_symlinks=False)
+    world.journal.note("restore", tag, path=str(path), copy=copy)
+
+
+def _keep_all(world: World, tag: str, folder: str, stem: str) -> None:
+    for path in sorted(world.at(folder).glob(f"{stem}.so*")):
+        keep(world, tag, path)
+
+
+def _umd_version(world: World, tag: str, words: Words) -> None:
+    """Driver libraries of another version than the kernel's half."""
+    for stem in ("libfakecuda", "libfakeml"):
+        _keep_all(world, tag, f"{DRIVER}/lib", stem)
+        keep(world, tag, world.at(f"{DRIVER}/lib/{stem}.so.{words['version']}"))
+    world.install_driver(words["version"])
+
+
+def _umd_missing(world: World, tag: str, words: Words) -> None:
+    _keep_all(world, tag, f"{DRIVER}/lib", "libfakecuda")
+    for path in world.at(f"{DRIVER}/lib").glob("libfakecuda.so*"):
+        path.unlink()
+
+
+def _runtime_version(world: World, tag: str, words: Words) -> None:
+    _keep_all(world, tag, f"{APP}/lib", "libfakecudart")
+    keep(world, tag, world.at(f"{APP}/lib/libfakecudart.so.{words['cuda']}"))
+    world.install_runtime(words["cuda"])
+
+
+def _image_umd(world: World, tag: str, words: Words) -> None:
+    """A driver library in the application's own folder, where the loader looks first."""
+    for name in (f"libfakecuda.so.{words['version']}", "libfakecuda.so.1"):
+        keep(world, tag, world.at(f"{APP}/lib/{name}"))
+    world.put_library(f"{APP}/lib", "umd", "libfakecuda", words["version"], ".so.1")
+
+
+def _device_fault(world: World, tag: str, words: Words) -> None:
+    world.journal.note("faults", tag, name=world.device)
+    world.control.ask(f"fault {words['spec']}")
+
+
+def _environment(world: World, tag: str, words: Words) -> None:
+    """A variable set for everybody on the node."""
+    file = world.at("/etc/environment")
+    keep(world, tag, file)
+    with file.open("a") as out:
+        out.write(f"{words['name']}='{words['value']}'\n")
+
+
+def _service(world: World, tag: str, words: Words) -> None:
+    world.start(words["name"], words["run"])
+
+
+FAULTS: dict[str, Fault] = {
+    "umd-version": Fault(
+        "umd", "driver libraries at another version", _umd_version, {"version": None}, ("cc",)
+    ),
+    "umd-missing": Fault("umd", "no driver library where the loader looks", _umd_missing, {}),
+    "runtime-version": Fault(
+        "runtime", "a runtime of another CUDA version", _runtime_version, {"cuda": None}, ("cc",)
+    ),
+    "image-umd": Fault("umd", "a driver library in the image", _image_umd, {"version": None}, ("cc",)),
+    "device": Fault(
+        "device", "a fault of the device, in kmod/SPEC.md's grammar", _device_fault, {"spec": None}
+    ),
+    "environment": Fault("app", "a variable set on the node", _environment, {"name": None, "value": None}),
+    "service": Fault("app", "a program that runs on the node", _service, {"name": None, "run": None}),
+}
+
+
+def inject(world: World, name: str, tag: str, given: Words) -> None:
+    """Applies a fault. Raises FaultError, and what the seam raises."""
+    fault = FAULTS.get(name)
+    if fault is None:
+        raise FaultError(f"no fault {name!r}; there are {', '.join(FAULTS)}")
+    if unknown := set(given) - set(fault.takes):
+        raise FaultError(f"fault {name}: it takes no {sorted(unknown)[0]!r}")
+    words = {**fault.takes, **given}
+    if absent := [key for key, value in words.items() if value is None]:
+        raise FaultError(f"fault {name}: {absent[0]!r} must be given")
+    fault.apply(world, tag, words)
+
+
+def revert(world: World, tag: str) -> list[str]:
+    """Takes back what was injected under a tag; returns what could not be."""
+    return world.journal.undo(tag)

@@ -1,0 +1,92 @@
+"""What a machine must offer for a drill, and what would make it so. One row a gate."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Absent(NamedTuple):
+    """Why a gate is shut, and what opens it."""
+
+    why: str
+    remedy: str
+
+
+Gate = Callable[[], Absent | None]
+
+
+def _program(name: str, package: str) -> Gate:
+    def gate() -> Absent | None:
+        return None if shutil.which(name) else Absent(f"no {name}", f"apt-get install -y {package}")
+
+    return gate
+
+
+def _root() -> Absent | None:
+    return (
+        None if os.geteuid() == 0 else Absent("only root can do it", "run it as root, or in `glassstack lab`")
+    )
+
+
+def _kernel_module() -> Absent | None:
+    if Path("/proc/driver/fakegpu/version").exists():
+        return None
+    return Absent("the fakegpu module is not loaded", "run it inside `glassstack lab`")
+
+
+def _cgroup2() -> Absent | None:
+    try:
+        controllers = Path("/sys/fs/cgroup/cgroup.controllers").read_text().split()
+    except OSError:
+        return Absent("no unified cgroup hierarchy", "run it inside `glassstack lab`")
+    return (
+        None if "memory" in controllers else Absent("no memory controller", "run it inside `glassstack lab`")
+    )
+
+
+def _namespaces() -> Absent | None:
+    """A mount namespace with an overlay in it, tried: nothing else tells."""
+    words = (
+        ["unshare", "--mount", "true"]
+        if os.geteuid() == 0
+        else ["unshare", "--map-root-user", "--mount", "true"]
+    )
+    try:
+        tried = subprocess.run(words, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Absent(f"no unshare: {error}", "apt-get install -y util-linux")
+    if tried.returncode:
+        return Absent(
+            f"no namespaces: {tried.stderr.strip()}", "sysctl kernel.unprivileged_userns_clone=1, or be root"
+        )
+    if "overlay" not in Path("/proc/filesystems").read_text():
+        return Absent("no overlayfs", "modprobe overlay")
+    return None
+
+
+GATES: dict[str, Gate] = {
+    "cc": _program("cc", "gcc make libc6-dev"),
+    "strace": _program("strace", "strace"),
+    "root": _root,
+    "module": _kernel_module,
+    "cgroup2": _cgroup2,
+    "namespaces": _namespaces,
+}
+PLACES: dict[str, tuple[str, ...]] = {
+    "here": ("namespaces",),
+    "rootless": ("namespaces",),
+    "lab": ("root", "module", "namespaces"),
+}
+
+
+def missing(place: str, requires: Iterable[str]) -> Absent | None:
+    """The first gate that is shut for a place, ``None`` when all are open."""
+    for name in (*PLACES[place], *requires):
+        gate = GATES.get(name)
+        why = gate() if gate else Absent(f"unknown requirement {name!r}", f"there are {', '.join(GATES)}")
+        if why:
+            return why
+    return None
