@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from glassstack.drills import gates
+from glassstack.drills import containers, gates
 from glassstack.drills.faults import inject
 from glassstack.drills.journal import Journal
 from glassstack.drills.scenario import Cause, Hint, Probe, Scenario
@@ -92,6 +92,7 @@ class Drill:
         self.run = Run(
             self.scenario.id, str(self.scenario.folder), seed, cause.id, place, started=time.time()
         )
+        self.world.place = place
         try:
             self.save()
             self._setup()
@@ -104,6 +105,8 @@ class Drill:
         self.world.build()
         for name, command in self.scenario.node.services.items():
             self.world.start(name, command)
+        if self.scenario.node.pods:
+            containers.start(self.world)
         if why := self.hold(self.scenario.healthy):
             raise DrillError(f"the drill is broken: its world is not healthy before the fault: {why}", code=2)
         self._phase("healthy")
@@ -186,6 +189,7 @@ def current(root: Path, load: Callable[[Path], Scenario]) -> Drill | None:
             continue
         drill = Drill(load(Path(run.folder)), file.parent)
         drill.run = run
+        drill.world.place = run.place
         if run.phase in ("broken", "solved") and drill.world.device_up():
             return drill
     return None

@@ -71,13 +71,17 @@ class Hint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The healthy world: the driver's version, the runtime's, how many GPUs, services that run on it."""
+    """The healthy world: the driver's version, the runtime's, how many GPUs, services that run on it.
+
+    ``pods`` are containers that run on it, each with its words for ``minirt run``.
+    """
 
     driver: str = "550.54.14"
     cuda: str = "12.4"
     gpus: int = 1
     services: dict[str, str] = {}
     env: dict[str, str] = {}
+    pods: dict[str, str] = {}
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from glassstack.collectors.control import ENV, Control, ControlError
+from glassstack.drills import containers, kernel
 from glassstack.drills.journal import Journal
 from glassstack.drills.scenario import Node, Probe
 from glassstack.gpu.artifacts import Artifacts
@@ -25,6 +26,8 @@ from glassstack.gpu.versions import library
 DRIVER, APP = "/opt/fakegpu", "/opt/app"
 """Where driver package and application are on the node."""
 PROGRAMS = ("vectoradd", "train", "burst", "client", "bench")
+LAB = "lab"
+"""The place where the node's GPU is the kernel module's, not an embedded one."""
 _UP_S = 10.0
 _ENTER = """#!/bin/sh
 # Into the world of a drill: its files where a node has them, then the command.
@@ -99,6 +102,8 @@ class World:
         folder: the drill's own; what is in it is this world.
         node: what the healthy node has.
         journal: where everything outside of ``folder`` is noted before it is made.
+
+    ``place`` is one of the scenario's, set before it is built or used.
     """
 
     def __init__(
@@ -110,6 +115,7 @@ class World:
         self.artifacts = artifacts or Artifacts()
         self.root = folder / "node"
         self.device = f"drill-{folder.name}"
+        self.place = ""
 
     # Files
 
@@ -128,10 +134,10 @@ class World:
         for name in PROGRAMS:
             shutil.copy2(self.artifacts.bin(f"fakegpu-{name}"), self.at(f"{APP}/bin/{name}"))
         shutil.copy2(self.artifacts.bin("fakegpu-smi"), self.at(f"{DRIVER}/bin/fakegpu-smi"))
-        self._script(f"{DRIVER}/bin/dmesg", _DMESG.format(daemon=self._daemon(), name=self.device))
-        self._script(f"{DRIVER}/bin/svc", _SERVICE)
-        self._script(f"{DRIVER}/bin/verdict", _VERDICT)
-        self._script(f"{DRIVER}/bin/gpu-reset", _RESET.format(daemon=self._daemon(), name=self.device))
+        self.script(f"{DRIVER}/bin/dmesg", _DMESG.format(daemon=self._daemon(), name=self.device))
+        self.script(f"{DRIVER}/bin/svc", _SERVICE)
+        self.script(f"{DRIVER}/bin/verdict", _VERDICT)
+        self.script(f"{DRIVER}/bin/gpu-reset", _RESET.format(daemon=self._daemon(), name=self.device))
         self.at("/etc/ld.so.conf").write_text(f"{DRIVER}/lib\n" + _host_conf())
         enter = self.folder / "enter"
         enter.write_text(
@@ -139,9 +145,13 @@ class World:
         )
         enter.chmod(0o755)
         self.write_env(self.node.env)
+        if self.place == LAB:
+            kernel.note(self)
         self.journal.note("processes", mark=f"DRILL={self.folder}")
         self.start_device()
-        self._must("ldconfig")
+        self.must("ldconfig")
+        if self.node.pods:
+            containers.build(self)
 
     def install_driver(self, version: str) -> None:
         """The driver's libraries at a version, in place of those that are there."""
@@ -166,7 +176,8 @@ class World:
         lines = [f"{name}={shlex.quote(value)}\n" for name, value in values.items()]
         self.at("/etc/environment").write_text("".join(lines))
 
-    def _script(self, path: str, text: str) -> None:
+    def script(self, path: str, text: str) -> None:
+        """A program of the node's."""
         self.at(path).write_text(text)
         self.at(path).chmod(0o755)
 
@@ -182,6 +193,8 @@ class World:
 
     def start_device(self, version: str = "") -> None:
         """Starts the embedded GPU with the driver's kernel half at a version. Raises WorldError."""
+        if self.place == LAB:
+            return kernel.build(self)
         words = [str(self._daemon()), "--name", self.device, "--devices", str(self.node.gpus)]
         words += ["--version", version or self.node.driver]
         self.journal.note("device", name=self.device)
@@ -200,7 +213,9 @@ class World:
             time.sleep(0.01)
 
     def device_up(self) -> bool:
-        """Whether the GPU answers."""
+        """Whether the GPU answers; a kernel's own may be unloaded and is there all the same."""
+        if self.place == LAB:
+            return True
         try:
             self.control.status()
         except ControlError:
@@ -215,6 +230,8 @@ class World:
         if os.geteuid() != 0:
             space.insert(1, "--map-root-user")
         runner = [str(self.artifacts.bin("fakegpu-run")), "--join", self.control.name, "--"]
+        if self.place == LAB:
+            runner = []
         return [*space, "--", str(self.folder / "enter"), *runner, *command]
 
     def environ(self) -> dict[str, str]:
@@ -229,6 +246,8 @@ class World:
         environ["DRILL"] = str(self.folder)
         environ["RUNNER"] = str(self.artifacts.bin("fakegpu-run"))
         environ["DEVICE"] = self.control.name
+        environ |= kernel.environ() if self.place == LAB else {}
+        environ |= containers.environ(self) if self.node.pods else {}
         for line in self.at("/etc/environment").read_text().splitlines():
             name, _, value = line.partition("=")
             environ[name] = "".join(shlex.split(value))
@@ -252,7 +271,8 @@ class World:
             return Outcome(None, output.decode("utf-8", "replace"))
         return Outcome(_status(process.returncode), output.decode("utf-8", "replace"))
 
-    def _must(self, script: str) -> None:
+    def must(self, script: str) -> None:
+        """Runs a script that has to succeed. Raises WorldError."""
         outcome = self.run(script)
         if outcome.status != 0:
             raise WorldError(f"can't make the node: {script}: {outcome.last or outcome.status}")
@@ -260,7 +280,7 @@ class World:
     def start(self, name: str, command: str) -> None:
         """Starts a service of the node; its output goes to home/NAME.log. Raises WorldError."""
         self.at(f"/etc/services.d/{name}").write_text(f"{command}\n")
-        self._must(f"svc start {name}")
+        self.must(f"svc start {name}")
 
 
 def _status(code: int) -> int:
