@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 IMAGE = "/opt/images/app"
 SPECIFICATION = "/etc/cdi/glassstack.json"
-TOOLS = ("sh", "ls", "stat", "cat", "env", "sleep", "id", "grep", "ps", "mount", "ldconfig")
+TOOLS = ("sh", "ls", "stat", "cat", "env", "sleep", "id", "grep", "ps", "mount", "chmod", "ln", "mknod", "find")
 _BIN = "/opt/fakegpu/bin"
 _POD = """#!/bin/sh
 # pod start|stop|restart|status NAME: the containers that run on this node. /etc/pods.d has their words

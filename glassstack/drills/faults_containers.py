@@ -102,6 +102,14 @@ def _pod_words(world: World, tag: str, words: Words) -> None:
     _pod_again(world, words)
 
 
+def _pod_replace(world: World, tag: str, words: Words) -> None:
+    """Words that a pod is started with, others in place of some, and the pod started again."""
+    file = world.at(f"/etc/pods.d/{words['pod']}")
+    keep(world, tag, file)
+    file.write_text(file.read_text().replace(words["old"], words["new"]))
+    _pod_again(world, words)
+
+
 def _device_list(world: World, tag: str, words: Words) -> None:
     """The device program of a running pod, replaced by one with other rules."""
     world.must(f"minirt devices {words['pod']} '{words['rule']}'")
@@ -146,6 +154,12 @@ FAULTS: dict[str, Fault] = {
         ("cc",),
     ),
     "pod-words": Fault("boundary", "what a pod is started with", _pod_words, {"add": None, "pod": "app"}),
+    "pod-replace": Fault(
+        "boundary",
+        "what a pod is started with, changed",
+        _pod_replace,
+        {"old": None, "new": None, "pod": "app"},
+    ),
     "device-list": Fault(
         "boundary",
         "the device program of a running pod, replaced",
