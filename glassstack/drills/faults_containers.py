@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from glassstack.drills.containers import SPECIFICATION, cgroup
+from glassstack.drills.containers import IMAGE, SPECIFICATION, cgroup
 from glassstack.drills.fault import Fault, Words, keep
 from glassstack.drills.world import World
 
@@ -72,6 +72,10 @@ def _spec_lacks_hook(world: World, tag: str, words: Words) -> None:
         shared["hooks"] = [hook for hook in shared["hooks"] if words["hook"] not in hook["args"]]
 
     _specification(world, tag, change)
+    # A container here has no layer of its own: what the last start left lies in the image.
+    cache = world.at(f"{IMAGE}/etc/ld.so.cache")
+    keep(world, tag, cache)
+    cache.unlink(missing_ok=True)
     _pod_again(world, words)
 
 
