@@ -41,6 +41,10 @@ status) minirt state "$name" | grep '"status"' ;;
 *) echo "pod: $1?" >&2; exit 2 ;;
 esac
 """
+_PREPROCESS = """#!/bin/sh
+# preprocess MB: reads a batch of that many megabytes into memory, and says so.
+busybox dd if=/dev/zero of=/dev/null bs="$1M" count=1 2>/dev/null && echo "batch of $1 MB ready"
+"""
 _REFRESH = """#!/bin/sh
 # Writes the node's CDI specification anew, from the devices and libraries that are there now.
 GLASSSTACK_NATIVE=/opt/fakegpu PYTHONPATH={package} exec {python} -m glassstack.cli.main \\
@@ -62,7 +66,10 @@ def build(world: "World") -> None:
     state = world.folder / "containers"
     group = cgroup(world)
     world.journal.note("cgroup", path=str(group))
-    (group / "pods").mkdir(parents=True)
+    group.mkdir()
+    for controller in (group / "cgroup.controllers").read_text().split():
+        (group / "cgroup.subtree_control").write_text(f"+{controller}")
+    (group / "pods").mkdir()
     world.journal.note(
         "containers", program=str(world.at(f"{_BIN}/minirt")), state=str(state)
     )
@@ -132,6 +139,7 @@ def _image(world: "World") -> None:
     for program in programs:
         name = program.name if program.name.endswith("smi") else program.name.removeprefix("fakegpu-")
         shutil.copy2(program, root / "usr/bin" / name)
+    world.script(f"{IMAGE}/usr/bin/preprocess", _PREPROCESS)
     runtime = world.at("/opt/app/lib")
     for file in sorted(runtime.glob("libfakecudart.so*")):
         shutil.copy2(file, root / "usr/lib" / file.name, follow_symlinks=False)

@@ -24,6 +24,7 @@ from glassstack.drills.scenario import Cause, Hint, Probe, Scenario
 from glassstack.drills.world import World, verdict
 
 _RUN, _LOCK = "run.json", "lock"
+_IN_LAB = Path("/run/glassstack/job")
 
 
 class DrillError(Exception):
@@ -54,7 +55,9 @@ class Run(msgspec.Struct):
 
 
 def home() -> Path:
-    """Where runs are kept."""
+    """Where runs are kept: in the lab in memory, where a node's /etc can lie over the machine's."""
+    if _IN_LAB.exists():
+        return Path("/run/lab/drills")
     return platformdirs.user_state_path("glassstack") / "drills"
 
 
@@ -215,7 +218,12 @@ def place_of(scenario: Scenario, wanted: str) -> str:
         if why is None:
             return place
         missing.append(f"{place}: {why.why}; {why.remedy}")
-    raise DrillError(f"{scenario.id} can't run on this machine: {' · '.join(missing)}", code=4)
+    remedy = f"`glassstack lab`, and in its shell `glassstack drill start {scenario.id}`"
+    raise DrillError(
+        f"{scenario.id} can't run on this machine: {' · '.join(missing)}",
+        remedy if "lab" in scenario.places and wanted in ("auto", "lab") else "",
+        4,
+    )
 
 
 def new_folder(root: Path, scenario: Scenario) -> Path:

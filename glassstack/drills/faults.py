@@ -4,7 +4,7 @@ One row a fault: its layer, what it needs, and what it does. Nothing here
 touches the store or the screen: every layer tells its own truth about it.
 """
 
-from glassstack.drills import faults_containers
+from glassstack.drills import faults_containers, faults_kernel
 from glassstack.drills.fault import Fault, Words, keep
 from glassstack.drills.world import APP, DRIVER, World
 
@@ -59,6 +59,8 @@ def _environment(world: World, tag: str, words: Words) -> None:
 
 def _service(world: World, tag: str, words: Words) -> None:
     world.start(words["name"], words["run"])
+    if words["ready"]:
+        world.must(f"until {words['ready']}; do sleep 0.1; done")
 
 
 FAULTS: dict[str, Fault] = {
@@ -74,8 +76,9 @@ FAULTS: dict[str, Fault] = {
         "device", "a fault of the device, in kmod/SPEC.md's grammar", _device_fault, {"spec": None}
     ),
     "environment": Fault("app", "a variable set on the node", _environment, {"name": None, "value": None}),
-    "service": Fault("app", "a program that runs on the node", _service, {"name": None, "run": None}),
+    "service": Fault("app", "a program that runs on the node", _service, {"name": None, "run": None, "ready": ""}),
     **faults_containers.FAULTS,
+    **faults_kernel.FAULTS,
 }
 
 

@@ -121,8 +121,10 @@ def _device_list(world: World, tag: str, words: Words) -> None:
 
 def _memory_limit(world: World, tag: str, words: Words) -> None:
     """memory.max on an ancestor of the pods' cgroups; it goes with the cgroup."""
-    (cgroup(world) / "memory.swap.max").write_text("0")
-    (cgroup(world) / "memory.max").write_text(str(words["bytes"]))
+    group = cgroup(world)
+    if (group / "memory.swap.max").exists():
+        (group / "memory.swap.max").write_text("0")
+    (group / "memory.max").write_text(str(words["bytes"]))
 
 
 FAULTS: dict[str, Fault] = {

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MODULES = ("fakegpu", "fakegpu_uvm")
 FOLDER = "/opt/fakegpu/modules"
 CONFIG = "/etc/fakegpu.conf"
+ENFORCE = Path("/sys/module/module/parameters/sig_enforce")
+"""Whether the kernel takes signed modules only; once it does, until it boots again."""
 _BIN = "/opt/fakegpu/bin"
 _PLAIN = "/opt/fakegpu/bin/plainly"
 _STAND_INS = ("dmesg", "gpu-reset", "modprobe", "lsmod", "power-cycle")
@@ -29,18 +31,35 @@ shift
 exec "$@"
 """
 _LOAD = """#!/bin/sh
-# load-driver: what the node does at boot. /etc/fakegpu.conf says which of /opt/fakegpu/modules.
-release=$(uname -r)
+# load-driver: what the node does at boot. /etc/fakegpu.conf says which of /opt/fakegpu/modules, and with what.
+release=$(uname -r) params=
 . /etc/fakegpu.conf
-for name in fakegpu fakegpu-uvm; do
-	[ -d "/sys/module/$(echo $name | tr - _)" ] || insmod "/opt/fakegpu/modules/$release/$name.ko" || exit 1
-done
+from=/opt/fakegpu/modules/$release
+# shellcheck disable=SC2086
+[ -d /sys/module/fakegpu ] || insmod "$from/fakegpu.ko" $params || exit 1
+[ -d /sys/module/fakegpu_uvm ] || insmod "$from/fakegpu-uvm.ko"
 """
 _UNLOAD = """#!/bin/sh
 # unload-driver: what an upgrade does first.
 for name in fakegpu_uvm fakegpu; do
 	[ ! -d "/sys/module/$name" ] || rmmod $name || exit 1
 done
+"""
+
+
+_EXPORTER = """#!/usr/bin/env python3
+# gpu-exporter: reads the fence page of GPU 0 for a dashboard. It maps the page and closes the file at once.
+import ctypes, os, signal
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+node = os.open("/dev/fakegpu0", os.O_RDWR)
+page = libc.mmap(None, 4096, 1, 1, node, 0x1000)
+os.close(node)
+if page == ctypes.c_void_p(-1).value:
+    raise SystemExit(os.strerror(ctypes.get_errno()))
+print("exporting", flush=True)
+signal.pause()
 """
 
 
@@ -59,7 +78,7 @@ def note(world: "World") -> None:
     """Notes which modules there are, before anything else of the node: it is the last to be undone."""
     source = files()
     load = [[str(source / f"{name}.ko")] for name in ("fakegpu", "fakegpu-uvm")] if loaded() else []
-    world.journal.note("modules", names=list(MODULES), load=load)
+    world.journal.note("modules", names=list(MODULES), load=load, enforce=str(ENFORCE))
 
 
 def build(world: "World") -> None:
@@ -70,10 +89,10 @@ def build(world: "World") -> None:
         shutil.copy2(source / name, place / name)
     for name in _STAND_INS:
         world.at(f"{_BIN}/{name}").unlink(missing_ok=True)
-    world.script(_PLAIN, _PLAINLY)
-    world.script(f"{_BIN}/load-driver", _LOAD)
-    world.script(f"{_BIN}/unload-driver", _UNLOAD)
-    world.at(CONFIG).write_text("# release=… where the modules of another kernel are wanted\n")
+    tools = {"plainly": _PLAINLY, "load-driver": _LOAD, "unload-driver": _UNLOAD, "gpu-exporter": _EXPORTER}
+    for name, script in tools.items():
+        world.script(f"{_BIN}/{name}", script)
+    world.at(CONFIG).write_text("# release=KERNEL and params=… are what load-driver goes by\n")
     world.must("unload-driver && load-driver")
 
 
