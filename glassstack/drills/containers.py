@@ -18,7 +18,22 @@ if TYPE_CHECKING:
 
 IMAGE = "/opt/images/app"
 SPECIFICATION = "/etc/cdi/glassstack.json"
-TOOLS = ("sh", "ls", "stat", "cat", "env", "sleep", "id", "grep", "ps", "mount", "chmod", "ln", "mknod", "find")
+TOOLS = (
+    "sh",
+    "ls",
+    "stat",
+    "cat",
+    "env",
+    "sleep",
+    "id",
+    "grep",
+    "ps",
+    "mount",
+    "chmod",
+    "ln",
+    "mknod",
+    "find",
+)
 _BIN = "/opt/fakegpu/bin"
 _POD = """#!/bin/sh
 # pod start|stop|restart|status NAME: the containers that run on this node. /etc/pods.d has their words
@@ -70,9 +85,9 @@ def build(world: "World") -> None:
     for controller in (group / "cgroup.controllers").read_text().split():
         (group / "cgroup.subtree_control").write_text(f"+{controller}")
     (group / "pods").mkdir()
-    world.journal.note(
-        "containers", program=str(world.at(f"{_BIN}/minirt")), state=str(state)
-    )
+    world.journal.note("containers", program=str(world.at(f"{_BIN}/minirt")), state=str(state))
+    # Once more: what starts containers has to be gone before they are taken away.
+    world.journal.note("processes", mark=f"DRILL={world.folder}")
     state.mkdir(exist_ok=True)
     world.at("/etc/pods.d").mkdir(parents=True, exist_ok=True)
     for name, words in world.node.pods.items():

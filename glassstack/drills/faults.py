@@ -8,6 +8,7 @@ from glassstack.drills import faults_containers, faults_kernel
 from glassstack.drills.fault import Fault, Words, keep
 from glassstack.drills.world import APP, DRIVER, World
 
+
 class FaultError(Exception):
     """A fault that the table does not have, or words that it does not take; one line."""
 
@@ -76,7 +77,9 @@ FAULTS: dict[str, Fault] = {
         "device", "a fault of the device, in kmod/SPEC.md's grammar", _device_fault, {"spec": None}
     ),
     "environment": Fault("app", "a variable set on the node", _environment, {"name": None, "value": None}),
-    "service": Fault("app", "a program that runs on the node", _service, {"name": None, "run": None, "ready": ""}),
+    "service": Fault(
+        "app", "a program that runs on the node", _service, {"name": None, "run": None, "ready": ""}
+    ),
     **faults_containers.FAULTS,
     **faults_kernel.FAULTS,
 }

@@ -95,7 +95,11 @@ def _spec_old_library(world: World, tag: str, words: Words) -> None:
 
 
 def _renamed(value: Any, old: str, new: str) -> str:
-    return json.dumps(value).replace(f".so.{old}", f".so.{new}").replace("/opt/fakegpu/lib/", "/opt/fakegpu/old/")
+    return (
+        json.dumps(value)
+        .replace(f".so.{old}", f".so.{new}")
+        .replace("/opt/fakegpu/lib/", "/opt/fakegpu/old/")
+    )
 
 
 def _pod_words(world: World, tag: str, words: Words) -> None:

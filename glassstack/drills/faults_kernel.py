@@ -37,7 +37,7 @@ def other_magic(module: bytes, release: str) -> bytes:
 
 
 def _kernel_update(world: World, tag: str, words: Words) -> None:
-    """The driver is pinned to the modules of the kernel before the update, as after a boot into the new one."""
+    """The driver is pinned to the modules of the kernel before the update."""
     release = os.uname().release
     old = release.replace("-amd64", "-cloud-amd64")
     source, place = world.at(f"{FOLDER}/{release}"), world.at(f"{FOLDER}/{old}")
@@ -63,7 +63,8 @@ def _upgrade(world: World, tag: str, words: Words) -> None:
     keep(world, tag, world.at(CONFIG))
     world.install_driver(words["version"])
     world.at(CONFIG).write_text(f"params=version={words['version']}\n")
-    world.must("ldconfig; unload-driver && load-driver || true")
+    world.tell_loader()
+    world.must("unload-driver && load-driver || true")
 
 
 FAULTS: dict[str, Fault] = {
@@ -72,7 +73,5 @@ FAULTS: dict[str, Fault] = {
     ),
     "kernel-update": Fault("kmd", "modules built for another kernel", _kernel_update, {}, ("module",)),
     "enforcement": Fault("kmd", "a kernel that takes signed modules only", _enforcement, {}, ("module",)),
-    "upgrade": Fault(
-        "kmd", "a driver upgrade in place", _upgrade, {"version": None}, ("module", "cc")
-    ),
+    "upgrade": Fault("kmd", "a driver upgrade in place", _upgrade, {"version": None}, ("module", "cc")),
 }

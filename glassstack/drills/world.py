@@ -149,9 +149,16 @@ class World:
             kernel.note(self)
         self.journal.note("processes", mark=f"DRILL={self.folder}")
         self.start_device()
-        self.must("ldconfig")
+        self.tell_loader()
         if self.node.pods:
             containers.build(self)
+
+    def tell_loader(self) -> None:
+        """Has the loader know the node's libraries. Raises WorldError."""
+        if self.place == LAB:
+            kernel.tell_loader(self)
+        else:
+            self.must("ldconfig")
 
     def install_driver(self, version: str) -> None:
         """The driver's libraries at a version, in place of those that are there."""
@@ -194,7 +201,8 @@ class World:
     def start_device(self, version: str = "") -> None:
         """Starts the embedded GPU with the driver's kernel half at a version. Raises WorldError."""
         if self.place == LAB:
-            return kernel.build(self)
+            kernel.build(self)
+            return
         words = [str(self._daemon()), "--name", self.device, "--devices", str(self.node.gpus)]
         words += ["--version", version or self.node.driver]
         self.journal.note("device", name=self.device)
@@ -246,7 +254,7 @@ class World:
         environ["DRILL"] = str(self.folder)
         environ["RUNNER"] = str(self.artifacts.bin("fakegpu-run"))
         environ["DEVICE"] = self.control.name
-        environ |= kernel.environ() if self.place == LAB else {}
+        environ |= kernel.environ(self, environ["PATH"]) if self.place == LAB else {}
         environ |= containers.environ(self) if self.node.pods else {}
         for line in self.at("/etc/environment").read_text().splitlines():
             name, _, value = line.partition("=")
