@@ -14,10 +14,16 @@ import msgspec
 
 from glassstack.cli.columns import table
 from glassstack.cli.errors import FAILED, MISSING, OK, USAGE, CommandError
+from glassstack.collectors.control import ControlError
 from glassstack.drills import gates
 from glassstack.drills.engine import Drill, DrillError, clean, current, home, new_folder, only, place_of
+from glassstack.drills.faults import FaultError
 from glassstack.drills.law import PROOFS, Result, prove
+from glassstack.drills.report import markdown, timeline
+from glassstack.drills.report_html import page
 from glassstack.drills.scenario import FILE, PLACES, Scenario, ScenarioError, find, load
+from glassstack.drills.skeleton import make
+from glassstack.drills.world import WorldError
 from glassstack.format import units
 from glassstack.format.text import plain
 from glassstack.gpu.artifacts import MissingArtifactError
@@ -26,6 +32,7 @@ _OURS = (
     Path(__file__).resolve().parents[2] / "scenarios",
     Path(__file__).resolve().parents[1] / "_src/scenarios",
 )
+_ELSEWHERE = "drills live below XDG_STATE_HOME: it needs room and a file system that runs programs"
 _LEVELS = ("", "easy", "medium", "hard")
 
 
@@ -45,6 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs.add_parser("hint", help="the next of three hints; each costs")
     verbs.add_parser("check", help="is it mended? says what still fails, never why")
     verbs.add_parser("solve", help="mend it as its author would, then the debrief")
+    report = verbs.add_parser("report", help="the after-action report of a solved drill: Markdown and HTML")
+    report.add_argument(
+        "--output", type=Path, default=Path(), metavar="FOLDER", help="where to (default: here)"
+    )
+    report.add_argument("--anyway", action="store_true", help="also before it is solved: it names the cause")
+    new = verbs.add_parser("new", help="a drill of your own: all but two lines of it")
+    new.add_argument("folder", type=Path, metavar="NAME|FOLDER")
     verbs.add_parser("stop", help="end it and take everything away")
     test = verbs.add_parser("test", help="the law: prove drills, every root cause of them")
     test.add_argument("names", nargs="*", metavar="NAME|FOLDER")
@@ -62,6 +76,13 @@ def run(args: argparse.Namespace) -> int:
         raise CommandError(str(error), "see the drills in scenarios/ for the form", USAGE) from error
     except MissingArtifactError as error:
         raise CommandError(error.cause, error.remedy, MISSING) from error
+    except (WorldError, FaultError, ControlError) as error:
+        raise CommandError(str(error), _ELSEWHERE) from error
+    except BrokenPipeError:
+        raise  # of the reader of our output: main ends quietly
+    except OSError as error:
+        where = f"{error.filename2 or error.filename}: " if error.filename else ""
+        raise CommandError(f"{where}{error.strerror or error}", _ELSEWHERE) from error
 
 
 def _scenario(name: str) -> Scenario:
@@ -127,8 +148,10 @@ def _brief(args: argparse.Namespace) -> int:
 def _shell(args: argparse.Namespace) -> int:
     drill = _active()
     words = [word for word in args.words if word != "--"]
-    environ = {**drill.world.environ(), "PS1": f"[{drill.scenario.id}] \\w \\$ "}
-    command = drill.world.words(words or ["bash", "--norc", "-i"])
+    if words:
+        drill.notes.command(words)
+    environ = {**drill.desk.environ(), **drill.notes.shell(), "PS1": f"[{drill.scenario.id}] \\w \\$ "}
+    command = drill.desk.words(words or ["bash", "--norc", "-i"])
     sys.stdout.flush()
     os.execvpe(command[0], command, environ)
 
@@ -170,6 +193,29 @@ def _solve(args: argparse.Namespace) -> int:
     print(f"{drill.cause.text}\n\n{drill.cause.solve.rstrip()}\n")
     drill.solve()
     return _check(args)
+
+
+def _report(args: argparse.Namespace) -> int:
+    drill = _active()
+    if not drill.run.solved and not args.anyway:
+        raise DrillError(
+            "it is not solved yet, and the report names the cause", "`--anyway` writes it all the same"
+        )
+    notes = timeline(drill)
+    text = markdown(drill, notes)
+    args.output.mkdir(parents=True, exist_ok=True)
+    for suffix, content in (("md", text), ("html", page(drill, notes, text))):
+        file = args.output / f"{drill.run.scenario}-report.{suffix}"
+        file.write_text(content)
+        print(file)
+    return OK
+
+
+def _new(args: argparse.Namespace) -> int:
+    make(args.folder.absolute())
+    print(f"{args.folder / FILE}: fill in the lines `injections` and `solve`, then")
+    print(f"  glassstack drill test {args.folder}")
+    return OK
 
 
 def _stop(args: argparse.Namespace) -> int:
@@ -234,6 +280,8 @@ _VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
     "hint": _hint,
     "check": _check,
     "solve": _solve,
+    "report": _report,
+    "new": _new,
     "stop": _stop,
     "test": _test,
 }

@@ -9,7 +9,6 @@ import contextlib
 import fcntl
 import os
 import random
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,10 +17,13 @@ import msgspec
 import platformdirs
 
 from glassstack.drills import containers, gates
+from glassstack.drills.desk import Desk, worlds
 from glassstack.drills.faults import inject
+from glassstack.drills.files import remove_tree
 from glassstack.drills.journal import Journal
-from glassstack.drills.scenario import Cause, Hint, Probe, Scenario
-from glassstack.drills.world import World, verdict
+from glassstack.drills.notes import Notes
+from glassstack.drills.scenario import Cause, Hint, Injection, Probe, Scenario
+from glassstack.drills.world import verdict
 
 _RUN, _LOCK = "run.json", "lock"
 _IN_LAB = Path("/run/glassstack/job")
@@ -54,6 +56,10 @@ class Run(msgspec.Struct):
     checks: int = 0
 
 
+def _words(injection: Injection) -> str:
+    return ", ".join(f"{name}={value}" for name, value in injection.with_.items() if "\n" not in str(value))
+
+
 def home() -> Path:
     """Where runs are kept: in the lab in memory, where a node's /etc can lie over the machine's."""
     if _IN_LAB.exists():
@@ -62,7 +68,7 @@ def home() -> Path:
 
 
 class Drill:
-    """A run of a scenario.
+    """A run of a scenario. ``desk`` is where one works and probes run: the node, or a place beside several.
 
     Args:
         folder: of this run; made by ``start``.
@@ -73,9 +79,12 @@ class Drill:
         self.scenario = scenario
         self.folder = folder
         self.journal = Journal(folder)
-        self.world = World(folder, scenario.node, self.journal)
+        self.worlds = worlds(scenario, folder, self.journal)
+        self.world = next(iter(self.worlds.values()))
+        self.desk = Desk(folder, self.worlds, self.journal) if scenario.nodes else self.world
         self._say = say
         self.run = Run(scenario.id, str(scenario.folder), 0, "", "")
+        self.notes = Notes(folder)
 
     def save(self) -> None:
         """Writes what is known of the run, whole or not at all."""
@@ -95,7 +104,7 @@ class Drill:
         self.run = Run(
             self.scenario.id, str(self.scenario.folder), seed, cause.id, place, started=time.time()
         )
-        self.world.place = place
+        self.be_in(place)
         try:
             self.save()
             self._setup()
@@ -104,12 +113,20 @@ class Drill:
             self.stop()
             raise
 
+    def be_in(self, place: str) -> None:
+        """Tells the nodes where they are."""
+        for world in self.worlds.values():
+            world.place = place
+
     def _setup(self) -> None:
-        self.world.build()
-        for name, command in self.scenario.node.services.items():
-            self.world.start(name, command)
-        if self.scenario.node.pods:
-            containers.start(self.world)
+        for world in self.worlds.values():
+            world.build()
+            for name, command in world.node.services.items():
+                world.start(name, command)
+            if world.node.pods:
+                containers.start(world)
+        if isinstance(self.desk, Desk):
+            self.desk.build()
         if why := self.hold(self.scenario.healthy):
             raise DrillError(f"the drill is broken: its world is not healthy before the fault: {why}", code=2)
         self._phase("healthy")
@@ -117,25 +134,31 @@ class Drill:
 
     def _break(self, cause: Cause) -> None:
         for number, injection in enumerate(cause.injections):
-            inject(self.world, injection.fault, f"fault-{number}", dict(injection.with_))
-        if why := self.hold(self.scenario.symptom):
+            self.notes.add("fault", f"{injection.on or ''} {injection.fault} {_words(injection)}".strip())
+            inject(self.worlds[injection.on], injection.fault, f"fault-{number}", dict(injection.with_))
+        outcome = self.desk.run(self.scenario.symptom.run, self.scenario.symptom.seconds)
+        if why := verdict(self.scenario.symptom, outcome):
             raise DrillError(f"the drill is broken: the fault shows no symptom: {why}", code=2)
         self.run.broken = time.time()
+        said = outcome.last or f"{self.scenario.symptom.run}: exit status {outcome.status}"
+        self.notes.add("symptom", said)
         self._phase("broken")
         self._say("broken, and the symptom is there")
 
     def _phase(self, name: str) -> None:
         self.run.phase = name
+        self.notes.add("phase", name)
         self.save()
 
     def hold(self, probe: Probe) -> str:
         """Why a probe does not hold now, "" when it does."""
-        return verdict(probe, self.world.run(probe.run, probe.seconds))
+        return verdict(probe, self.desk.run(probe.run, probe.seconds))
 
     def check(self) -> list[str]:
         """What still fails, in words of the symptom; empty = solved."""
         failing = [why for why in map(self.hold, (*self.scenario.checks, *self.cause.check)) if why]
         self.run.checks += 1
+        self.notes.add("check", "; ".join(failing) or "accepted")
         if not failing and self.run.phase == "broken":
             self.run.solved = time.time()
             self.run.phase = "solved"
@@ -147,12 +170,14 @@ class Drill:
         if self.run.hints >= len(self.scenario.hint):
             return None
         self.run.hints += 1
+        self.notes.add("hint", self.scenario.hint[self.run.hints - 1].text)
         self.save()
         return self.scenario.hint[self.run.hints - 1]
 
     def solve(self) -> None:
         """Does what a person would. Raises DrillError when it does not work."""
-        outcome = self.world.run(self.cause.solve, 60)
+        self.notes.add("phase", "its author's solution")
+        outcome = self.desk.run(self.cause.solve, 60)
         if outcome.status != 0:
             raise DrillError(
                 f"the drill is broken: its solution fails: {outcome.last or outcome.status}", code=2
@@ -167,7 +192,7 @@ class Drill:
         """Undoes everything and removes the folder. Returns what could not be: then it stays."""
         failed = self.journal.undo()
         if not failed:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove_tree(self.folder)
         return failed
 
 
@@ -192,8 +217,8 @@ def current(root: Path, load: Callable[[Path], Scenario]) -> Drill | None:
             continue
         drill = Drill(load(Path(run.folder)), file.parent)
         drill.run = run
-        drill.world.place = run.place
-        if run.phase in ("broken", "solved") and drill.world.device_up():
+        drill.be_in(run.place)
+        if run.phase in ("broken", "solved") and all(world.device_up() for world in drill.worlds.values()):
             return drill
     return None
 
@@ -204,7 +229,7 @@ def clean(root: Path, keep: Path | None = None) -> list[str]:
     for folder in sorted(path for path in root.iterdir() if path.is_dir() and path != keep):
         failed += Journal(folder).undo()
         if not failed:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
     return failed
 
 

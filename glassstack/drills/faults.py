@@ -18,12 +18,25 @@ def _keep_all(world: World, tag: str, folder: str, stem: str) -> None:
         keep(world, tag, path)
 
 
+_PARTS = {"umd": "libfakecuda", "ml": "libfakeml"}
+
+
 def _umd_version(world: World, tag: str, words: Words) -> None:
-    """Driver libraries of another version than the kernel's half."""
-    for stem in ("libfakecuda", "libfakeml"):
+    """Driver libraries of another version than the kernel's half: all, or one of its parts."""
+    parts = _PARTS if words["part"] == "all" else {words["part"]: _PARTS[words["part"]]}
+    for kind, stem in parts.items():
         _keep_all(world, tag, f"{DRIVER}/lib", stem)
         keep(world, tag, world.at(f"{DRIVER}/lib/{stem}.so.{words['version']}"))
-    world.install_driver(words["version"])
+        world.put_library(f"{DRIVER}/lib", kind, stem, words["version"], ".so.1")
+
+
+def _umd_uncached(world: World, tag: str, words: Words) -> None:
+    """The library is there, but came after the loader's cache was made."""
+    keep(world, tag, world.at("/etc/ld.so.cache"))
+    world.must(
+        f"mkdir away && mv {DRIVER}/lib/libfakecuda.so* away && ldconfig"
+        f" && mv away/* {DRIVER}/lib/ && rmdir away"
+    )
 
 
 def _umd_missing(world: World, tag: str, words: Words) -> None:
@@ -39,15 +52,41 @@ def _runtime_version(world: World, tag: str, words: Words) -> None:
 
 
 def _image_umd(world: World, tag: str, words: Words) -> None:
-    """A driver library in the application's own folder, where the loader looks first."""
+    """A driver library in a folder of the application, by default where the loader looks first."""
     for name in (f"libfakecuda.so.{words['version']}", "libfakecuda.so.1"):
-        keep(world, tag, world.at(f"{APP}/lib/{name}"))
-    world.put_library(f"{APP}/lib", "umd", "libfakecuda", words["version"], ".so.1")
+        keep(world, tag, world.at(f"{words['folder']}/{name}"))
+    world.at(words["folder"]).mkdir(exist_ok=True)
+    world.put_library(words["folder"], "umd", "libfakecuda", words["version"], ".so.1")
 
 
 def _device_fault(world: World, tag: str, words: Words) -> None:
+    """With a service the fault is of its context only."""
+    context = f",ctx={_context(world, words['service'])}" if words["service"] else ""
     world.journal.note("faults", tag, name=world.device)
-    world.control.ask(f"fault {words['spec']}")
+    world.control.ask(f"fault {words['spec']}{context}")
+
+
+def _context(world: World, service: str) -> int:
+    pid = world.pid(service)
+    for device in world.control.status().devices:
+        for context in device.contexts:
+            if context.pid == pid:
+                return context.id
+    raise FaultError(f"fault device: the service {service} has no context")
+
+
+def _uvm_missing(world: World, tag: str, words: Words) -> None:
+    """As without its module: there is no such node."""
+    world.control.ask("uvm off")
+
+
+def _file(world: World, tag: str, words: Words) -> None:
+    keep(world, tag, world.at(words["path"]))
+    world.put_file(words["path"], words["text"])
+
+
+def _script(world: World, tag: str, words: Words) -> None:
+    world.must(words["run"])
 
 
 def _environment(world: World, tag: str, words: Words) -> None:
@@ -66,16 +105,25 @@ def _service(world: World, tag: str, words: Words) -> None:
 
 FAULTS: dict[str, Fault] = {
     "umd-version": Fault(
-        "umd", "driver libraries at another version", _umd_version, {"version": None}, ("cc",)
+        "umd", "driver libraries at another version", _umd_version, {"version": None, "part": "all"}, ("cc",)
     ),
+    "umd-uncached": Fault("umd", "a driver library that the loader's cache lacks", _umd_uncached, {}),
     "umd-missing": Fault("umd", "no driver library where the loader looks", _umd_missing, {}),
     "runtime-version": Fault(
         "runtime", "a runtime of another CUDA version", _runtime_version, {"cuda": None}, ("cc",)
     ),
-    "image-umd": Fault("umd", "a driver library in the image", _image_umd, {"version": None}, ("cc",)),
-    "device": Fault(
-        "device", "a fault of the device, in kmod/SPEC.md's grammar", _device_fault, {"spec": None}
+    "image-umd": Fault(
+        "umd", "a driver library in the image", _image_umd, {"version": None, "folder": f"{APP}/lib"}, ("cc",)
     ),
+    "device": Fault(
+        "device",
+        "a fault of the device, in kmod/SPEC.md's grammar",
+        _device_fault,
+        {"spec": None, "service": ""},
+    ),
+    "uvm-missing": Fault("kmd", "no module for /dev/fakegpu-uvm", _uvm_missing, {}),
+    "file": Fault("app", "a file of the node with another text", _file, {"path": None, "text": None}),
+    "script": Fault("app", "what somebody did on the node", _script, {"run": None}),
     "environment": Fault("app", "a variable set on the node", _environment, {"name": None, "value": None}),
     "service": Fault(
         "app", "a program that runs on the node", _service, {"name": None, "run": None, "ready": ""}

@@ -1,6 +1,7 @@
 """What a machine must offer for a drill, and what would make it so. One row a gate."""
 
 import os
+import resource
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable
@@ -18,6 +19,7 @@ class Absent(NamedTuple):
     remedy: str
 
 
+_LOCKED = 4 << 20
 Gate = Callable[[], Absent | None]
 
 
@@ -41,7 +43,7 @@ def _kernel_module() -> Absent | None:
 
 
 def _namespaces() -> Absent | None:
-    """A mount namespace with an overlay in it, tried: nothing else tells."""
+    """A mount namespace, tried: nothing else tells. And the folder that the node's files are bound over."""
     words = (
         ["unshare", "--mount", "true"]
         if os.geteuid() == 0
@@ -55,8 +57,8 @@ def _namespaces() -> Absent | None:
         return Absent(
             f"no namespaces: {tried.stderr.strip()}", "sysctl kernel.unprivileged_userns_clone=1, or be root"
         )
-    if "overlay" not in Path("/proc/filesystems").read_text():
-        return Absent("no overlayfs", "modprobe overlay")
+    if not Path("/opt").is_dir():
+        return Absent("there is no /opt to lay the node's files over", "mkdir /opt, as root")
     return None
 
 
@@ -83,6 +85,14 @@ def _memory() -> Absent | None:
     return Absent("the memory controller is not in the unified hierarchy", "run it inside `glassstack lab`")
 
 
+def _memlock() -> Absent | None:
+    """A few MiB that anybody may lock, as systemd gives everybody 8."""
+    most = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
+    if os.geteuid() == 0 or most == resource.RLIM_INFINITY or most >= _LOCKED:
+        return None
+    return Absent(f"only {most >> 10} KiB may be locked", "ulimit -l 8192, as root or in limits.conf")
+
+
 GATES: dict[str, Gate] = {
     "cc": _program("cc", "gcc make libc6-dev"),
     "strace": _program("strace", "strace"),
@@ -92,6 +102,7 @@ GATES: dict[str, Gate] = {
     "containers": _containers,
     "memory": _memory,
     "namespaces": _namespaces,
+    "memlock": _memlock,
 }
 PLACES: dict[str, tuple[str, ...]] = {
     "here": ("namespaces",),

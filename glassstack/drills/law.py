@@ -69,7 +69,7 @@ def _walk(drill: Drill, held: list[str]) -> None:
         raise DrillError("check accepts a world that nobody has mended")
     held.append(PROOFS[1])
     for wrong in drill.scenario.wrong:
-        drill.world.run(wrong.run, 60)
+        drill.desk.run(wrong.run, 60)
         if not drill.check():
             raise DrillError(f"check accepts a wrong fix: {wrong.text}")
     held.append(PROOFS[2])
@@ -83,8 +83,10 @@ def _walk(drill: Drill, held: list[str]) -> None:
 def leftovers(drill: Drill) -> list[str]:
     """What is still there of a drill that was stopped: processes, its device, its folder, mounts, memory."""
     found = [f"process {pid}" for pid in marked(f"DRILL={drill.folder}")]
-    if drill.world.control.name in discover():
-        found.append(f"device {drill.world.device}")
+    there = discover()
+    for world in drill.worlds.values():
+        found += [f"process {pid}" for pid in marked(f"DRILL={world.folder}") if world.folder != drill.folder]
+        found += [f"device {world.device}"] if world.control.name in there else []
     if str(drill.folder) in Path("/proc/self/mountinfo").read_text():
         found.append("a mount of its folder")
     found += [f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if drill.folder.name in name]

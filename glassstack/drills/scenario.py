@@ -36,9 +36,10 @@ class Probe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Injection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of the fault table, with its words."""
+    """A row of the fault table, with its words, and on which node where there are several."""
 
     fault: str
+    on: str = ""
     with_: dict[str, str | int] = msgspec.field(default_factory=dict, name="with")
 
 
@@ -74,18 +75,26 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The healthy world: the driver's version, the runtime's, how many GPUs, services that run on it.
 
     ``pods`` are containers that run on it, each with its words for ``minirt run``.
+    ``vram`` is a GPU's memory in MiB; ``files`` are files of the node with their text, programs where
+    it begins with "#!".
     """
 
     driver: str = "550.54.14"
     cuda: str = "12.4"
     gpus: int = 1
+    vram: int = 1024
+    files: dict[str, str] = {}
     services: dict[str, str] = {}
     env: dict[str, str] = {}
     pods: dict[str, str] = {}
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A drill. ``requires`` are gates (engine.py's table), ``evidence`` what glassstack shows of it."""
+    """A drill. ``requires`` are gates (engine.py's table), ``evidence`` what glassstack shows of it.
+
+    ``nodes``, in place of ``node``, are several: probes and scripts then run outside of them and reach
+    each by ``on NAME COMMAND``.
+    """
 
     id: str
     title: str
@@ -102,6 +111,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     requires: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     node: Node = Node()
+    nodes: dict[str, Node] = {}
     check: tuple[Probe, ...] = ()
     folder: Path = Path()
 
@@ -163,6 +173,9 @@ def _mistakes(scenario: Scenario) -> Iterable[str]:
         yield "places: name one at least"
     if not scenario.cause:
         yield "cause: there must be one at least"
+    for one in (injection for cause in scenario.cause for injection in cause.injections):
+        if one.on not in (scenario.nodes or ("",)):
+            yield f"injections: on = {one.on!r} is none of {', '.join(scenario.nodes) or 'one node only'}"
     if len(scenario.hint) != 3:
         yield f"hint: there must be three, from vague to plain; there are {len(scenario.hint)}"
     if not scenario.wrong:

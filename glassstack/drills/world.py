@@ -18,63 +18,19 @@ from pathlib import Path
 
 from glassstack.collectors.control import ENV, Control, ControlError
 from glassstack.drills import containers, kernel
+from glassstack.drills.files import copy_public
 from glassstack.drills.journal import Journal
 from glassstack.drills.scenario import Node, Probe
+from glassstack.drills.tools import BIND, ENTER, ON, OVERLAY, TOOLS
 from glassstack.gpu.artifacts import Artifacts
 from glassstack.gpu.versions import library
 
 DRIVER, APP = "/opt/fakegpu", "/opt/app"
 """Where driver package and application are on the node."""
-PROGRAMS = ("vectoradd", "train", "burst", "client", "bench")
+PROGRAMS = ("vectoradd", "train", "burst", "client", "bench", "serve")
 LAB = "lab"
 """The place where the node's GPU is the kernel module's, not an embedded one."""
 _UP_S = 10.0
-_ENTER = """#!/bin/sh
-# Into the world of a drill: its files where a node has them, then the command.
-set -e
-here={here}
-mount --bind "$here/node/opt" /opt
-mount -t overlay -o lowerdir=/etc,upperdir="$here/node/etc",workdir="$here/work"{more} node-etc /etc
-cd "$here/home"
-exec "$@"
-"""
-_DMESG = """#!/bin/sh
-# The kernel log of this node: what its driver wrote.
-exec {daemon} ctl --name {name} log
-"""
-_RESET = """#!/bin/sh
-# Resets the GPU: what was wrong with it is over, and so is what ran on it.
-exec {daemon} ctl --name {name} fault clear
-"""
-
-
-_SERVICE = """#!/bin/sh
-# svc start|stop|restart NAME: the services of this node. /etc/services.d has their commands.
-set -e
-what=$1 name=$2 here=$DRILL/home
-command=$(cat /etc/services.d/$name)
-stop() {
-	[ -f "$here/$name.pid" ] || return 0
-	kill -9 "-$(cat "$here/$name.pid")" 2>/dev/null || true
-	rm -f "$here/$name.pid"
-}
-start() {
-	setsid sh -c 'echo $$ >"$0"; exec "$@"' "$here/$name.pid" \\
-		"$RUNNER" --join "$DEVICE" -- sh -c "exec $command" >>"$here/$name.log" 2>&1 </dev/null &
-	while [ ! -s "$here/$name.pid" ]; do sleep 0.05; done
-}
-case $what in
-start) start ;;
-stop) stop ;;
-restart) stop; start ;;
-*) echo "svc start|stop|restart NAME" >&2; exit 2 ;;
-esac
-"""
-_VERDICT = """#!/bin/sh
-# verdict WORD: what you found, for drills in which nothing needs mending, or more than mending.
-[ $# = 1 ] || { echo "verdict WORD" >&2; exit 2; }
-echo "$1" >"$DRILL/home/verdict"
-"""
 
 
 @dataclass(frozen=True)
@@ -102,19 +58,20 @@ class World:
         folder: the drill's own; what is in it is this world.
         node: what the healthy node has.
         journal: where everything outside of ``folder`` is noted before it is made.
+        name: of its GPU among those of the machine (default: the folder's).
 
     ``place`` is one of the scenario's, set before it is built or used.
     """
 
     def __init__(
-        self, folder: Path, node: Node, journal: Journal, artifacts: Artifacts | None = None
+        self, folder: Path, node: Node, journal: Journal, artifacts: Artifacts | None = None, name: str = ""
     ) -> None:
         self.folder = folder
         self.node = node
         self.journal = journal
         self.artifacts = artifacts or Artifacts()
         self.root = folder / "node"
-        self.device = f"drill-{folder.name}"
+        self.device = f"drill-{name or folder.name}"
         self.place = ""
 
     # Files
@@ -128,23 +85,19 @@ class World:
         for path in (f"{DRIVER}/lib", f"{DRIVER}/bin", f"{APP}/lib", f"{APP}/bin", "/etc/services.d"):
             self.at(path).mkdir(parents=True, exist_ok=True)
         for name in ("home", "work"):
-            (self.folder / name).mkdir(exist_ok=True)
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
         self.install_driver(self.node.driver)
         self.install_runtime(self.node.cuda)
         for name in PROGRAMS:
             shutil.copy2(self.artifacts.bin(f"fakegpu-{name}"), self.at(f"{APP}/bin/{name}"))
         shutil.copy2(self.artifacts.bin("fakegpu-smi"), self.at(f"{DRIVER}/bin/fakegpu-smi"))
-        self.script(f"{DRIVER}/bin/dmesg", _DMESG.format(daemon=self._daemon(), name=self.device))
-        self.script(f"{DRIVER}/bin/svc", _SERVICE)
-        self.script(f"{DRIVER}/bin/verdict", _VERDICT)
-        self.script(f"{DRIVER}/bin/gpu-reset", _RESET.format(daemon=self._daemon(), name=self.device))
+        for name, text in TOOLS.items():
+            self.script(f"{DRIVER}/bin/{name}", text)
         self.at("/etc/ld.so.conf").write_text(f"{DRIVER}/lib\n" + _host_conf())
-        enter = self.folder / "enter"
-        enter.write_text(
-            _ENTER.format(here=shlex.quote(str(self.folder)), more="" if os.geteuid() == 0 else ",userxattr")
-        )
-        enter.chmod(0o755)
         self.write_env(self.node.env)
+        for path, text in self.node.files.items():
+            self.put_file(path, text)
+        self._make_enter()
         if self.place == LAB:
             kernel.note(self)
         self.journal.note("processes", mark=f"DRILL={self.folder}")
@@ -159,6 +112,19 @@ class World:
             kernel.tell_loader(self)
         else:
             self.must("ldconfig")
+
+    def _make_enter(self) -> None:
+        """How to get in: /etc as an overlay where the folder's file system allows it, else as a copy."""
+        enter = self.folder / "enter"
+        overlay = OVERLAY.format(more="" if os.geteuid() == 0 else ",userxattr")
+        for etc in (overlay, BIND):
+            enter.write_text(ENTER.format(here=shlex.quote(str(self.folder)), etc=etc))
+            enter.chmod(0o755)
+            tried = run([*_space(), str(enter), "true"], dict(os.environ), _UP_S)
+            if tried.status == 0:
+                return
+            copy_public(Path("/etc"), self.at("/etc"))
+        raise WorldError(f"can't enter the node's folder {self.folder}: {tried.last or tried.status}")
 
     def install_driver(self, version: str) -> None:
         """The driver's libraries at a version, in place of those that are there."""
@@ -188,6 +154,12 @@ class World:
         self.at(path).write_text(text)
         self.at(path).chmod(0o755)
 
+    def put_file(self, path: str, text: str) -> None:
+        """A file of the node; a program where it begins with "#!". Raises OSError."""
+        self.at(path).parent.mkdir(parents=True, exist_ok=True)
+        self.at(path).write_text(text)
+        self.at(path).chmod(0o755 if text.startswith("#!") else 0o644)
+
     # The GPU
 
     def _daemon(self) -> Path:
@@ -204,7 +176,7 @@ class World:
             kernel.build(self)
             return
         words = [str(self._daemon()), "--name", self.device, "--devices", str(self.node.gpus)]
-        words += ["--version", version or self.node.driver]
+        words += ["--version", version or self.node.driver, "--vram", str(self.node.vram)]
         self.journal.note("device", name=self.device)
         process = subprocess.Popen(
             words,
@@ -234,13 +206,10 @@ class World:
 
     def words(self, command: Sequence[str]) -> list[str]:
         """The command line that runs a command in this world."""
-        space = ["unshare", "--mount", "--propagation", "private"]
-        if os.geteuid() != 0:
-            space.insert(1, "--map-root-user")
         runner = [str(self.artifacts.bin("fakegpu-run")), "--join", self.control.name, "--"]
         if self.place == LAB:
             runner = []
-        return [*space, "--", str(self.folder / "enter"), *runner, *command]
+        return [*_space(), str(self.folder / "enter"), *runner, *command]
 
     def environ(self) -> dict[str, str]:
         """The environment in it: the caller's without what would lead out of the world."""
@@ -250,10 +219,7 @@ class World:
             for name, value in os.environ.items()
             if name not in dropped and not name.startswith(("FAKECUDA", "FAKEGPU"))
         }
-        environ["PATH"] = f"{APP}/bin:{DRIVER}/bin:{environ.get('PATH', '/usr/bin:/bin')}"
-        environ["DRILL"] = str(self.folder)
-        environ["RUNNER"] = str(self.artifacts.bin("fakegpu-run"))
-        environ["DEVICE"] = self.control.name
+        environ.update(self.variables(environ.get("PATH", "/usr/bin:/bin")))
         environ |= kernel.environ(self, environ["PATH"]) if self.place == LAB else {}
         environ |= containers.environ(self) if self.node.pods else {}
         for line in self.at("/etc/environment").read_text().splitlines():
@@ -261,23 +227,28 @@ class World:
             environ[name] = "".join(shlex.split(value))
         return environ
 
+    def variables(self, path: str) -> dict[str, str]:
+        """What tells a program in this world where it is; ``path`` is the machine's PATH."""
+        return {
+            "PATH": f"{APP}/bin:{DRIVER}/bin:{path}:/usr/sbin:/sbin",  # an ordinary user has no ldconfig
+            "DRILL": str(self.folder),
+            "RUNNER": str(self.artifacts.bin("fakegpu-run")),
+            "DAEMON": str(self._daemon()),
+            "DEVICE": self.control.name,
+        }
+
+    def write_on(self) -> None:
+        """The file ``on``: a command from outside of this node, in it."""
+        variables = self.variables(os.environ.get("PATH", "/usr/bin:/bin"))
+        exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
+        words = shlex.join(self.words([]))
+        file = self.folder / "on"
+        file.write_text(ON.format(exports=exports, etc=shlex.quote(str(self.at("/etc"))), words=words))
+        file.chmod(0o755)
+
     def run(self, script: str, seconds: float = 20.0) -> Outcome:
         """Runs a shell script in the world, stdout and stderr together."""
-        process = subprocess.Popen(
-            self.words(["sh", "-c", script]),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=self.environ(),
-            start_new_session=True,
-        )
-        try:
-            output, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            output, _ = process.communicate()
-            return Outcome(None, output.decode("utf-8", "replace"))
-        return Outcome(_status(process.returncode), output.decode("utf-8", "replace"))
+        return run(self.words(["sh", "-c", script]), self.environ(), seconds)
 
     def must(self, script: str) -> None:
         """Runs a script that has to succeed. Raises WorldError."""
@@ -285,10 +256,39 @@ class World:
         if outcome.status != 0:
             raise WorldError(f"can't make the node: {script}: {outcome.last or outcome.status}")
 
+    def pid(self, service: str) -> int:
+        """Of a service that runs. Raises OSError, ValueError: it does not."""
+        return int((self.folder / f"home/{service}.pid").read_text())
+
     def start(self, name: str, command: str) -> None:
         """Starts a service of the node; its output goes to home/NAME.log. Raises WorldError."""
         self.at(f"/etc/services.d/{name}").write_text(f"{command}\n")
-        self.must(f"svc start {name}")
+        self.must(f"svc restart {name}")
+
+
+def run(words: Sequence[str], environ: dict[str, str], seconds: float) -> Outcome:
+    """What comes of a command, stdout and stderr together; with all that it started it ends in time."""
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environ,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        output, _ = process.communicate()
+        return Outcome(None, output.decode("utf-8", "replace"))
+    return Outcome(_status(process.returncode), output.decode("utf-8", "replace"))
+
+
+def _space() -> list[str]:
+    """Namespaces of one's own; ``enter`` does the rest in them."""
+    owner = [] if os.geteuid() == 0 else ["--map-root-user"]
+    return ["unshare", *owner, "--mount", "--propagation", "private", "--"]
 
 
 def _status(code: int) -> int:

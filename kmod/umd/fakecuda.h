@@ -9,7 +9,9 @@
  *
  * Environment: FAKECUDA_SUBMIT=ring|ioctl chooses how contexts submit when
  * fcuCtxCreate() is not told; FAKECUDA_SPIN_US is how long a wait polls the
- * fence page without seeing progress before it sleeps in the kernel (100000).
+ * fence page without seeing progress before it sleeps in the kernel (100000);
+ * FAKECUDA_VISIBLE_DEVICES="1,0" is which devices fcuInit() shows, in which
+ * order: the first number that is none of them ends the list, "" hides all.
  */
 #ifndef FAKECUDA_H
 #define FAKECUDA_H
@@ -62,6 +64,9 @@ FCU_API fcuResult fcuCtxSynchronize(void);
 /* Copies between host and device wait for all work of the context first. */
 FCU_API fcuResult fcuMemAlloc(fcuDevicePtr *pointer, size_t bytes);
 FCU_API fcuResult fcuMemFree(fcuDevicePtr pointer);
+/* Page-locked host memory; OUT_OF_MEMORY also when RLIMIT_MEMLOCK does not allow it. */
+FCU_API fcuResult fcuMemHostAlloc(void **pointer, size_t bytes);
+FCU_API fcuResult fcuMemFreeHost(void *pointer);
 FCU_API fcuResult fcuMemcpyHtoD(fcuDevicePtr to, const void *from, size_t bytes);
 FCU_API fcuResult fcuMemcpyDtoH(void *to, fcuDevicePtr from, size_t bytes);
 FCU_API fcuResult fcuMemcpyDtoD(fcuDevicePtr to, fcuDevicePtr from, size_t bytes);

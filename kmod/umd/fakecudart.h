@@ -65,6 +65,8 @@ FCUDART_API fcudaError_t fcudaDeviceReset(void); /* drops the current device's c
 
 FCUDART_API fcudaError_t fcudaMalloc(void **pointer, size_t bytes);
 FCUDART_API fcudaError_t fcudaFree(void *pointer);
+FCUDART_API fcudaError_t fcudaMallocHost(void **pointer, size_t bytes); /* pinned */
+FCUDART_API fcudaError_t fcudaFreeHost(void *pointer);
 FCUDART_API fcudaError_t fcudaMemcpy(void *to, const void *from, size_t bytes,
 				     enum fcudaMemcpyKind kind);
 

@@ -27,6 +27,8 @@
 	X(fcuCtxSynchronize)                                                                       \
 	X(fcuMemAlloc)                                                                             \
 	X(fcuMemFree)                                                                              \
+	X(fcuMemHostAlloc)                                                                         \
+	X(fcuMemFreeHost)                                                                          \
 	X(fcuMemcpyHtoD)                                                                           \
 	X(fcuMemcpyDtoH)                                                                           \
 	X(fcuMemcpyDtoD)                                                                           \

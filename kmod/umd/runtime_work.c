@@ -35,6 +35,16 @@ fcudaError_t fcudaFree(void *pointer)
 	return ON_DEVICE(fcuMemFree(device_pointer(pointer)));
 }
 
+fcudaError_t fcudaMallocHost(void **pointer, size_t bytes)
+{
+	return ON_DEVICE(fcuMemHostAlloc(pointer, bytes));
+}
+
+fcudaError_t fcudaFreeHost(void *pointer)
+{
+	return ON_DEVICE(fcuMemFreeHost(pointer));
+}
+
 fcudaError_t fcudaMemcpy(void *to, const void *from, size_t bytes, enum fcudaMemcpyKind kind)
 {
 	switch (kind) {

@@ -119,17 +119,42 @@ static int node_info(unsigned int index, struct fakegpu_info *info)
 	return error;
 }
 
+/* Keeps of `count` devices those that FAKECUDA_VISIBLE_DEVICES names, in its order. */
+static int choose(struct fakegpu_info *chosen, const struct fakegpu_info *devices, int count)
+{
+	const char *list = getenv("FAKECUDA_VISIBLE_DEVICES");
+	unsigned long index;
+	int kept = 0;
+	char *end;
+
+	if (!list) {
+		memcpy(chosen, devices, (size_t)count * sizeof(*devices));
+		return count;
+	}
+	while (kept < FAKEGPU_MAX_DEVICES) {
+		index = strtoul(list, &end, 10);
+		if (end == list || index >= (unsigned long)count)
+			break;
+		chosen[kept++] = devices[index];
+		if (*end != ',')
+			break;
+		list = end + 1;
+	}
+	return kept;
+}
+
 /* A device that can't be opened is one less, as in a container that got only some. */
 static fcuResult find_devices(void)
 {
-	struct fakegpu_info all = {0};
+	struct fakegpu_info all = {0}, found[FAKEGPU_MAX_DEVICES];
+	int count = 0;
 
 	if (fcu_ioctl(driver.ctl, FAKEGPU_IOC_INFO, &all))
 		return FCU_ERROR_UNKNOWN;
-	driver.count = 0;
 	for (unsigned int i = 0; i < all.device_count && i < FAKEGPU_MAX_DEVICES; i++)
-		if (!node_info(i, &driver.devices[driver.count]))
-			driver.count++;
+		if (!node_info(i, &found[count]))
+			count++;
+	driver.count = choose(driver.devices, found, count);
 	return driver.count ? FCU_SUCCESS : FCU_ERROR_NO_DEVICE;
 }
 

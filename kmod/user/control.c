@@ -52,6 +52,17 @@ static void say_fault(struct reply *reply, const char *spec)
 	}
 }
 
+/* As when its module is loaded or removed: who has it open keeps it. */
+static void say_uvm(struct reply *reply, const char *word)
+{
+	if (strcmp(word, "on") && strcmp(word, "off")) {
+		say(reply, "error: uvm on|off\n");
+		return;
+	}
+	options.no_uvm = !strcmp(word, "off");
+	say(reply, "ok\n");
+}
+
 static void say_reply(struct reply *reply, const char *command)
 {
 	if (!strcmp(command, "status"))
@@ -60,8 +71,11 @@ static void say_reply(struct reply *reply, const char *command)
 		reply->used = log_text(reply->text, sizeof(reply->text));
 	else if (!strncmp(command, "fault ", 6))
 		say_fault(reply, command + 6);
+	else if (!strncmp(command, "uvm ", 4))
+		say_uvm(reply, command + 4);
 	else
-		say(reply, "error: unknown command; status, log, fault SPEC|list|clear\n");
+		say(reply, "error: unknown command; status, log, fault SPEC|list|clear, "
+			   "uvm on|off\n");
 }
 
 static void hang_up(int fd)

@@ -37,7 +37,7 @@ static const char usage[] =
 	"usage: fakegpu-run [OPTIONS] [--] COMMAND [ARGS...]   run COMMAND on an embedded GPU\n"
 	"       fakegpud [OPTIONS]                             the device alone, until SIGTERM\n"
 	"       fakegpud ctl [--name NAME] COMMAND             status | log | fault "
-	"SPEC|list|clear\n"
+	"SPEC|list|clear | uvm on|off\n"
 	"\n"
 	"The device lives as long as this process. COMMAND runs with no new privileges: a\n"
 	"set-user-ID program such as sudo gains none. When it ends, fakegpu-run ends with its\n"

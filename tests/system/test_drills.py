@@ -144,3 +144,68 @@ def test_a_mistake_is_named_with_its_place(change: tuple[str, str], cause: str, 
     assert code == 2
     assert cause in err
     assert str(folder / FILE) in err
+
+
+def fill(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def test_a_new_drill_needs_two_lines(tmp_path: Path) -> None:
+    place_here(next(one for one in DRILLS if one.id == "half-done-upgrade"))
+    folder = tmp_path / "my-drill"
+    assert end(glassstack(tmp_path, "drill", "new", str(folder)))[0] == 0
+    code, out, _ = end(glassstack(tmp_path, "drill", "test", str(folder)))
+    assert (code, "shows no symptom" in out) == (1, True)
+    fill(folder / FILE, "injections = []", 'injections = [{ fault = "uvm-missing" }]')
+    fill(folder / FILE, 'solve = "false"', 'solve = "modprobe fakegpu-uvm"')
+    code, out, _ = end(glassstack(tmp_path, "drill", "test", str(folder)))
+    assert (code, "6 of 6" in out) == (0, True)
+    assert end(glassstack(tmp_path, "drill", "new", str(folder)))[0] == 2
+    assert end(glassstack(tmp_path, "drill", "new", str(tmp_path / "Not A Name")))[0] == 2
+
+
+def test_the_report_tells_what_was_done(tmp_path: Path) -> None:
+    place_here(next(one for one in DRILLS if one.id == "sticky-error"))
+    state = tmp_path / "state"
+    assert end(glassstack(state, "drill", "start", "sticky-error", "--seed", "1"))[0] == 0
+    folders = runs(state)
+    assert end(glassstack(state, "drill", "report"))[0] == 1
+    assert end(glassstack(state, "drill", "check"))[0] == 1
+    for command in ("verdict program; verdict memory; dmesg", "svc restart web"):
+        end(glassstack(state, "drill", "shell", "--", "sh", "-c", command))
+    cause = Drill(next(one for one in DRILLS if one.id == "sticky-error"), folders[0])
+    verdict = "program" if "xid=31" in cause.notes.read()[1].text else "memory"
+    end(glassstack(state, "drill", "shell", "--", "verdict", verdict))
+    assert end(glassstack(state, "drill", "check"))[0] == 0
+    code, out, _ = end(glassstack(state, "drill", "report", "--output", str(tmp_path / "out")))
+    assert (code, len(out.splitlines())) == (0, 2)
+    text = (tmp_path / "out/sticky-error-report.md").read_text()
+    for said in (
+        "`svc restart web",
+        "| check | accepted |",
+        "Xid (PCI:0000:01:00)",
+        "verdict",
+        "Prevent it.",
+    ):
+        assert said.replace("`svc", "'svc") in text or said in text
+    page = (tmp_path / "out/sticky-error-report.html").read_text()
+    assert page.count("<circle") >= 8
+    assert "http" not in page
+    leave_nothing(state, folders)
+
+
+@pytest.mark.parametrize("kind", ["size=200k", "noexec"])
+def test_a_file_system_that_will_not_do(kind: str, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root mounts one")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", kind, "odd", tmp_path], check=True)
+    try:
+        code, _, err = end(glassstack(tmp_path, "drill", "start", "half-done-upgrade"))
+        assert code == 1
+        assert err.count("\n") == 1
+        assert "XDG_STATE_HOME" in err
+        assert runs(tmp_path) == []
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
