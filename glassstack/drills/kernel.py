@@ -106,7 +106,7 @@ def _quick(world: "World") -> None:
     folder.mkdir()
     if busybox:
         shutil.copy2(busybox, folder / "busybox")
-        for name in ("unshare", "mount", "sh", "sleep"):
+        for name in ("unshare", "mount"):
             (folder / name).symlink_to("busybox")
 
 
