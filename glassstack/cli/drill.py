@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from glassstack.cli import drill_report
 from glassstack.cli.columns import table
 from glassstack.cli.errors import FAILED, MISSING, OK, USAGE, CommandError
 from glassstack.collectors.control import ControlError
@@ -19,10 +20,7 @@ from glassstack.drills import gates
 from glassstack.drills.engine import Drill, DrillError, clean, current, home, new_folder, only, place_of
 from glassstack.drills.faults import FaultError
 from glassstack.drills.law import PROOFS, Result, prove
-from glassstack.drills.report import markdown, timeline
-from glassstack.drills.report_html import page
 from glassstack.drills.scenario import FILE, PLACES, Scenario, ScenarioError, find, load
-from glassstack.drills.skeleton import make
 from glassstack.drills.world import WorldError
 from glassstack.format import units
 from glassstack.format.text import plain
@@ -150,7 +148,7 @@ def _shell(args: argparse.Namespace) -> int:
     words = [word for word in args.words if word != "--"]
     if words:
         drill.notes.command(words)
-    environ = {**drill.desk.environ(), **drill.notes.shell(), "PS1": f"[{drill.scenario.id}] \\w \\$ "}
+    environ = {**drill.desk.environ(), **drill.notes.shell(), "PS1": f"[{drill.scenario.id}] \\W \\$ "}
     command = drill.desk.words(words or ["bash", "--norc", "-i"])
     sys.stdout.flush()
     os.execvpe(command[0], command, environ)
@@ -196,26 +194,11 @@ def _solve(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    drill = _active()
-    if not drill.run.solved and not args.anyway:
-        raise DrillError(
-            "it is not solved yet, and the report names the cause", "`--anyway` writes it all the same"
-        )
-    notes = timeline(drill)
-    text = markdown(drill, notes)
-    args.output.mkdir(parents=True, exist_ok=True)
-    for suffix, content in (("md", text), ("html", page(drill, notes, text))):
-        file = args.output / f"{drill.run.scenario}-report.{suffix}"
-        file.write_text(content)
-        print(file)
-    return OK
+    return drill_report.write(_active(), args.output, args.anyway)
 
 
 def _new(args: argparse.Namespace) -> int:
-    make(args.folder.absolute())
-    print(f"{args.folder / FILE}: fill in the lines `injections` and `solve`, then")
-    print(f"  glassstack drill test {args.folder}")
-    return OK
+    return drill_report.new(args.folder)
 
 
 def _stop(args: argparse.Namespace) -> int:

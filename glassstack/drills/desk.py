@@ -10,9 +10,10 @@ from pathlib import Path
 
 from glassstack.collectors.control import ENV
 from glassstack.drills.journal import Journal
+from glassstack.drills.outcome import Outcome, run
 from glassstack.drills.scenario import Scenario
 from glassstack.drills.tools import ON_NODE
-from glassstack.drills.world import Outcome, World, run
+from glassstack.drills.world import World
 
 
 def worlds(scenario: Scenario, folder: Path, journal: Journal) -> dict[str, World]:

@@ -7,6 +7,7 @@ killed in between.
 
 import contextlib
 import fcntl
+import itertools
 import os
 import random
 import time
@@ -22,8 +23,8 @@ from glassstack.drills.faults import inject
 from glassstack.drills.files import remove_tree
 from glassstack.drills.journal import Journal
 from glassstack.drills.notes import Notes
+from glassstack.drills.outcome import verdict
 from glassstack.drills.scenario import Cause, Hint, Injection, Probe, Scenario
-from glassstack.drills.world import verdict
 
 _RUN, _LOCK = "run.json", "lock"
 _IN_LAB = Path("/run/glassstack/job")
@@ -154,9 +155,10 @@ class Drill:
         """Why a probe does not hold now, "" when it does."""
         return verdict(probe, self.desk.run(probe.run, probe.seconds))
 
-    def check(self) -> list[str]:
-        """What still fails, in words of the symptom; empty = solved."""
-        failing = [why for why in map(self.hold, (*self.scenario.checks, *self.cause.check)) if why]
+    def check(self, most: int | None = None) -> list[str]:
+        """What still fails, in words of the symptom, ``most`` of it at most; empty = solved."""
+        probes = (*self.scenario.checks, *self.cause.check)
+        failing = list(itertools.islice(filter(None, map(self.hold, probes)), most))
         self.run.checks += 1
         self.notes.add("check", "; ".join(failing) or "accepted")
         if not failing and self.run.phase == "broken":

@@ -129,7 +129,7 @@ export {exports}
 set -a
 . {etc}/environment
 set +a
-[ $# -gt 0 ] || set -- bash --norc -i
+[ $# -gt 0 ] || {{ export PS1='[{name}] \\W \\$ '; set -- bash --norc -i; }}
 exec {words} "$@"
 """
 ON_NODE = """#!/bin/sh

@@ -7,20 +7,19 @@ namespace nothing of the machine is changed.
 """
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from glassstack.collectors.control import ENV, Control, ControlError
 from glassstack.drills import containers, kernel
 from glassstack.drills.files import copy_public
 from glassstack.drills.journal import Journal
-from glassstack.drills.scenario import Node, Probe
+from glassstack.drills.outcome import Outcome, run
+from glassstack.drills.scenario import Node
 from glassstack.drills.tools import BIND, ENTER, ON, OVERLAY, TOOLS
 from glassstack.gpu.artifacts import Artifacts
 from glassstack.gpu.versions import library
@@ -31,20 +30,6 @@ PROGRAMS = ("vectoradd", "train", "burst", "client", "bench", "serve")
 LAB = "lab"
 """The place where the node's GPU is the kernel module's, not an embedded one."""
 _UP_S = 10.0
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a command; ``status`` ``None``: it did not end in time."""
-
-    status: int | None
-    output: str
-
-    @property
-    def last(self) -> str:
-        """Its last line that says anything."""
-        lines = [line.strip() for line in self.output.splitlines() if line.strip()]
-        return lines[-1] if lines else ""
 
 
 class WorldError(Exception):
@@ -243,7 +228,11 @@ class World:
         exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
         words = shlex.join(self.words([]))
         file = self.folder / "on"
-        file.write_text(ON.format(exports=exports, etc=shlex.quote(str(self.at("/etc"))), words=words))
+        file.write_text(
+            ON.format(
+                name=self.folder.name, exports=exports, etc=shlex.quote(str(self.at("/etc"))), words=words
+            )
+        )
         file.chmod(0o755)
 
     def run(self, script: str, seconds: float = 20.0) -> Outcome:
@@ -266,33 +255,10 @@ class World:
         self.must(f"svc restart {name}")
 
 
-def run(words: Sequence[str], environ: dict[str, str], seconds: float) -> Outcome:
-    """What comes of a command, stdout and stderr together; with all that it started it ends in time."""
-    process = subprocess.Popen(
-        words,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=environ,
-        start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, 9)
-        output, _ = process.communicate()
-        return Outcome(None, output.decode("utf-8", "replace"))
-    return Outcome(_status(process.returncode), output.decode("utf-8", "replace"))
-
-
 def _space() -> list[str]:
     """Namespaces of one's own; ``enter`` does the rest in them."""
     owner = [] if os.geteuid() == 0 else ["--map-root-user"]
     return ["unshare", *owner, "--mount", "--propagation", "private", "--"]
-
-
-def _status(code: int) -> int:
-    return 128 - code if code < 0 else code
 
 
 def _host_conf() -> str:
@@ -300,18 +266,3 @@ def _host_conf() -> str:
         return Path("/etc/ld.so.conf").read_text()
     except OSError:
         return ""
-
-
-def verdict(probe: Probe, outcome: Outcome) -> str:
-    """Why a probe does not hold, "" when it does."""
-    if outcome.status is None and not probe.hangs:
-        problem = f"it does not end within {probe.seconds:g} s"
-    elif outcome.status != (None if probe.hangs else probe.exit):
-        problem = f"exit status {outcome.status}" + (f": {outcome.last}" if outcome.last else "")
-    elif probe.says and not re.search(probe.says, outcome.output, re.MULTILINE):
-        problem = f"its output lacks /{probe.says}/: {outcome.last}"
-    elif probe.lacks and re.search(probe.lacks, outcome.output, re.MULTILINE):
-        problem = f"its output has /{probe.lacks}/"
-    else:
-        return ""
-    return f"{probe.else_ or probe.run}: {problem}"

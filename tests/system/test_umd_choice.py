@@ -47,7 +47,14 @@ def test_pinned_memory_is_bounded_by_memlock() -> None:
     if not shutil.which("prlimit") or not shutil.which("setpriv"):
         pytest.skip("no prlimit or setpriv: apt-get install -y util-linux")
     drop = ["setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] if os.geteuid() == 0 else []
-    words = [*drop, "prlimit", "--memlock=65536:65536", NATIVE / "fakegpu-serve", "--requests", "1"]
+    words: list[str | Path] = [
+        *drop,
+        "prlimit",
+        "--memlock=65536:65536",
+        NATIVE / "fakegpu-serve",
+        "--requests",
+        "1",
+    ]
     refused = on_device(NATIVE, *words, "--pinned", "1")
     assert refused.returncode == 1
     assert "fcudaMallocHost" in refused.stderr
