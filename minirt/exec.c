@@ -125,15 +125,15 @@ static int start(struct visit *visit, struct mr_container *container, struct mr_
 }
 
 /*
- * Whose namespaces to enter. Who may not look into PID 1, which holds what only
- * the host's root may see, takes the command's, which are the same.
+ * Whose namespaces to enter. PID 1 holds what only the host's root may see, which
+ * nobody is once in a user namespace: there the command's, which are the same.
  */
 static int open_door(const struct mr_state *state)
 {
 	pid_t pid = state->pid;
 	int door;
 
-	if (state->rootless && geteuid())
+	if (state->rootless)
 		pid = mr_process_child(state->pid);
 	door = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	if (door < 0 || pid == state->pid || pid == mr_process_child(state->pid))

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from glassstack.drills import gates
+from glassstack.drills import containers, gates
 from glassstack.drills.desk import Desk, worlds
 from glassstack.drills.faults import inject
 from glassstack.drills.files import remove_tree
@@ -27,6 +27,7 @@ from glassstack.drills.outcome import verdict
 from glassstack.drills.scenario import Cause, Hint, Injection, Probe, Scenario
 
 _RUN, _LOCK = "run.json", "lock"
+_IN_LAB = Path("/run/glassstack/job")
 
 
 class DrillError(Exception):
@@ -61,7 +62,9 @@ def _words(injection: Injection) -> str:
 
 
 def home() -> Path:
-    """Where runs are kept."""
+    """Where runs are kept: in the lab in memory, where a node's /etc can lie over the machine's."""
+    if _IN_LAB.exists():
+        return Path("/run/lab/drills")
     return platformdirs.user_state_path("glassstack") / "drills"
 
 
@@ -102,6 +105,7 @@ class Drill:
         self.run = Run(
             self.scenario.id, str(self.scenario.folder), seed, cause.id, place, started=time.time()
         )
+        self.be_in(place)
         try:
             self.save()
             self._setup()
@@ -110,11 +114,18 @@ class Drill:
             self.stop()
             raise
 
+    def be_in(self, place: str) -> None:
+        """Tells the nodes where they are."""
+        for world in self.worlds.values():
+            world.place = place
+
     def _setup(self) -> None:
         for world in self.worlds.values():
             world.build()
             for name, command in world.node.services.items():
                 world.start(name, command)
+            if world.node.pods:
+                containers.start(world)
         if isinstance(self.desk, Desk):
             self.desk.build()
         if why := self.hold(self.scenario.healthy):
@@ -208,6 +219,7 @@ def current(root: Path, load: Callable[[Path], Scenario]) -> Drill | None:
             continue
         drill = Drill(load(Path(run.folder)), file.parent)
         drill.run = run
+        drill.be_in(run.place)
         if run.phase in ("broken", "solved") and all(world.device_up() for world in drill.worlds.values()):
             return drill
     return None
@@ -233,7 +245,12 @@ def place_of(scenario: Scenario, wanted: str) -> str:
         if why is None:
             return place
         missing.append(f"{place}: {why.why}; {why.remedy}")
-    raise DrillError(f"{scenario.id} can't run on this machine: {' · '.join(missing)}", code=4)
+    remedy = f"`glassstack lab`, and in its shell `glassstack drill start {scenario.id}`"
+    raise DrillError(
+        f"{scenario.id} can't run on this machine: {' · '.join(missing)}",
+        remedy if "lab" in scenario.places and wanted in ("auto", "lab") else "",
+        4,
+    )
 
 
 def new_folder(root: Path, scenario: Scenario) -> Path:

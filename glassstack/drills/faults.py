@@ -4,42 +4,13 @@ One row a fault: its layer, what it needs, and what it does. Nothing here
 touches the store or the screen: every layer tells its own truth about it.
 """
 
-import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
+from glassstack.drills import faults_containers, faults_kernel
+from glassstack.drills.fault import Fault, Words, keep
 from glassstack.drills.world import APP, DRIVER, World
-
-Words = dict[str, Any]
-Apply = Callable[[World, str, Words], None]
 
 
 class FaultError(Exception):
     """A fault that the table does not have, or words that it does not take; one line."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A row. ``takes`` are its words with what they are by default, ``None`` = must be given."""
-
-    layer: str
-    about: str
-    apply: Apply
-    takes: dict[str, Any]
-    needs: tuple[str, ...] = ()
-
-
-def keep(world: World, tag: str, path: Path) -> None:
-    """Notes a file as it is now, so that it can be put back."""
-    copy = ""
-    if path.is_symlink() or path.exists():
-        place = world.folder / "kept"
-        place.mkdir(exist_ok=True)
-        copy = str(place / f"{len(list(place.iterdir()))}-{path.name}")
-        shutil.copy2(path, copy, follow_symlinks=False)
-    world.journal.note("restore", tag, path=str(path), copy=copy)
 
 
 def _keep_all(world: World, tag: str, folder: str, stem: str) -> None:
@@ -128,6 +99,8 @@ def _environment(world: World, tag: str, words: Words) -> None:
 
 def _service(world: World, tag: str, words: Words) -> None:
     world.start(words["name"], words["run"])
+    if words["ready"]:
+        world.must(f"until {words['ready']}; do sleep 0.1; done")
 
 
 FAULTS: dict[str, Fault] = {
@@ -152,7 +125,11 @@ FAULTS: dict[str, Fault] = {
     "file": Fault("app", "a file of the node with another text", _file, {"path": None, "text": None}),
     "script": Fault("app", "what somebody did on the node", _script, {"run": None}),
     "environment": Fault("app", "a variable set on the node", _environment, {"name": None, "value": None}),
-    "service": Fault("app", "a program that runs on the node", _service, {"name": None, "run": None}),
+    "service": Fault(
+        "app", "a program that runs on the node", _service, {"name": None, "run": None, "ready": ""}
+    ),
+    **faults_containers.FAULTS,
+    **faults_kernel.FAULTS,
 }
 
 

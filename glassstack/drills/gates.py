@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from glassstack.drills.containers import unified
+from glassstack.gpu.artifacts import Artifacts, MissingArtifactError
+
 
 class Absent(NamedTuple):
     """Why a gate is shut, and what opens it."""
@@ -39,16 +42,6 @@ def _kernel_module() -> Absent | None:
     return Absent("the fakegpu module is not loaded", "run it inside `glassstack lab`")
 
 
-def _cgroup2() -> Absent | None:
-    try:
-        controllers = Path("/sys/fs/cgroup/cgroup.controllers").read_text().split()
-    except OSError:
-        return Absent("no unified cgroup hierarchy", "run it inside `glassstack lab`")
-    return (
-        None if "memory" in controllers else Absent("no memory controller", "run it inside `glassstack lab`")
-    )
-
-
 def _namespaces() -> Absent | None:
     """A mount namespace, tried: nothing else tells. And the folder that the node's files are bound over."""
     words = (
@@ -69,6 +62,29 @@ def _namespaces() -> Absent | None:
     return None
 
 
+def _containers() -> Absent | None:
+    """minirt as root, in a unified hierarchy that it may make a cgroup in."""
+    try:
+        Artifacts().bin("minirt")
+        Artifacts().bin("fakegpu-hook")
+    except MissingArtifactError as error:
+        return Absent(error.cause, error.remedy)
+    if not (unified() / "cgroup.procs").exists():
+        return Absent("no unified cgroup hierarchy", "run it inside `glassstack lab`")
+    return _root() or GATES["busybox"]()
+
+
+def _memory() -> Absent | None:
+    """Whether a cgroup's memory can be limited in the unified hierarchy."""
+    try:
+        controllers = (unified() / "cgroup.controllers").read_text().split()
+    except OSError:
+        controllers = []
+    if "memory" in controllers:
+        return None
+    return Absent("the memory controller is not in the unified hierarchy", "run it inside `glassstack lab`")
+
+
 def _memlock() -> Absent | None:
     """A few MiB that anybody may lock, as systemd gives everybody 8."""
     most = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
@@ -82,7 +98,9 @@ GATES: dict[str, Gate] = {
     "strace": _program("strace", "strace"),
     "root": _root,
     "module": _kernel_module,
-    "cgroup2": _cgroup2,
+    "busybox": _program("busybox", "busybox-static"),
+    "containers": _containers,
+    "memory": _memory,
     "namespaces": _namespaces,
     "memlock": _memlock,
 }

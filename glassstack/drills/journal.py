@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -63,7 +64,7 @@ class Journal:
                 continue
             try:
                 _UNDO[entry["undo"]](entry)
-            except (OSError, ControlError, TimeoutError) as error:
+            except (OSError, ControlError, TimeoutError, subprocess.TimeoutExpired) as error:
                 failed.append(f"{entry['undo']}: {error}")
         return failed
 
@@ -164,10 +165,45 @@ def _faults(entry: dict[str, Any]) -> None:
         Control(entry["name"]).ask("fault clear")
 
 
+def _containers(entry: dict[str, Any]) -> None:
+    """Every container in a folder of minirt's, whoever started it there."""
+    state = Path(entry["state"])
+    for folder in sorted(state.iterdir()) if state.is_dir() else ():
+        if not folder.name.startswith(".") and folder.is_dir():
+            _run([entry["program"], "delete", "--force", folder.name], {"MINIRT_STATE_DIR": str(state)})
+
+
+def _modules(entry: dict[str, Any]) -> None:
+    """The driver's modules as they were: unloaded, and loaded again from the files noted.
+
+    A kernel that has begun to enforce signatures takes none before it boots again.
+    """
+    version = Path("/sys/module/fakegpu/parameters/version")
+    there = all(Path(f"/sys/module/{name}").exists() for name in entry["names"])
+    if entry["load"] and there and version.read_text().strip() == entry["version"]:
+        return
+    for name in reversed(entry["names"]):
+        if Path(f"/sys/module/{name}").exists():
+            _run(["rmmod", name], dict(os.environ))
+    enforced = Path(entry["enforce"])
+    if enforced.exists() and enforced.read_text().strip() == "Y":
+        return
+    for words in entry["load"]:
+        _run(["insmod", *words], dict(os.environ))
+
+
+def _run(words: list[str], environ: dict[str, str]) -> None:
+    done = subprocess.run(words, env=environ, capture_output=True, text=True, timeout=20, check=False)
+    if done.returncode:
+        raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
+
+
 _UNDO: dict[str, Callable[[dict[str, Any]], None]] = {
     "processes": _processes,
     "device": _device,
     "restore": _restore,
     "cgroup": _cgroup,
     "faults": _faults,
+    "containers": _containers,
+    "modules": _modules,
 }

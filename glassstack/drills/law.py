@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from glassstack.collectors.control import discover
+from glassstack.drills import containers
 from glassstack.drills.engine import Drill, DrillError
 from glassstack.drills.journal import marked
 from glassstack.drills.scenario import Scenario
@@ -34,10 +35,13 @@ def prove(
     scenario: Scenario, place: str, root: Path, say: Callable[[str], None] = lambda _: None
 ) -> list[Result]:
     """One result for each cause; never raises what a drill does wrong."""
-    return [_prove(scenario, number, place, root, say) for number in range(len(scenario.cause))]
+    return [prove_one(scenario, number, place, root, say) for number in range(len(scenario.cause))]
 
 
-def _prove(scenario: Scenario, number: int, place: str, root: Path, say: Callable[[str], None]) -> Result:
+def prove_one(
+    scenario: Scenario, number: int, place: str, root: Path, say: Callable[[str], None] = lambda _: None
+) -> Result:
+    """What came of one cause, by its number; never raises what a drill does wrong."""
     cause = scenario.cause[number]
     only = msgspec.structs.replace(scenario, cause=(cause,))
     result = Result(scenario.id, cause.id, place, [])
@@ -86,6 +90,8 @@ def leftovers(drill: Drill) -> list[str]:
     if str(drill.folder) in Path("/proc/self/mountinfo").read_text():
         found.append("a mount of its folder")
     found += [f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if drill.folder.name in name]
+    group = containers.cgroup(drill.world)
+    found += [f"cgroup {group}"] if group.exists() else []
     if drill.folder.exists():
         found.append(str(drill.folder))
     return found

@@ -74,6 +74,7 @@ class Hint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The healthy world: the driver's version, the runtime's, how many GPUs, services that run on it.
 
+    ``pods`` are containers that run on it, each with its words for ``minirt run``.
     ``vram`` is a GPU's memory in MiB; ``files`` are files of the node with their text, programs where
     it begins with "#!".
     """
@@ -85,6 +86,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     files: dict[str, str] = {}
     services: dict[str, str] = {}
     env: dict[str, str] = {}
+    pods: dict[str, str] = {}
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

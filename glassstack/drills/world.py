@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from glassstack.collectors.control import ENV, Control, ControlError
+from glassstack.drills import containers, kernel
 from glassstack.drills.files import copy_public
 from glassstack.drills.journal import Journal
 from glassstack.drills.outcome import Outcome, run
@@ -26,6 +27,8 @@ from glassstack.gpu.versions import library
 DRIVER, APP = "/opt/fakegpu", "/opt/app"
 """Where driver package and application are on the node."""
 PROGRAMS = ("vectoradd", "train", "burst", "client", "bench", "serve")
+LAB = "lab"
+"""The place where the node's GPU is the kernel module's, not an embedded one."""
 _UP_S = 10.0
 
 
@@ -41,6 +44,8 @@ class World:
         node: what the healthy node has.
         journal: where everything outside of ``folder`` is noted before it is made.
         name: of its GPU among those of the machine (default: the folder's).
+
+    ``place`` is one of the scenario's, set before it is built or used.
     """
 
     def __init__(
@@ -52,6 +57,7 @@ class World:
         self.artifacts = artifacts or Artifacts()
         self.root = folder / "node"
         self.device = f"drill-{name or folder.name}"
+        self.place = ""
 
     # Files
 
@@ -77,9 +83,20 @@ class World:
         for path, text in self.node.files.items():
             self.put_file(path, text)
         self._make_enter()
+        if self.place == LAB:
+            kernel.note(self)
         self.journal.note("processes", mark=f"DRILL={self.folder}")
         self.start_device()
-        self.must("ldconfig")
+        self.tell_loader()
+        if self.node.pods:
+            containers.build(self)
+
+    def tell_loader(self) -> None:
+        """Has the loader know the node's libraries. Raises WorldError."""
+        if self.place == LAB:
+            kernel.tell_loader(self)
+        else:
+            self.must("ldconfig")
 
     def _make_enter(self) -> None:
         """How to get in: /etc as an overlay where the folder's file system allows it, else as a copy."""
@@ -140,6 +157,9 @@ class World:
 
     def start_device(self, version: str = "") -> None:
         """Starts the embedded GPU with the driver's kernel half at a version. Raises WorldError."""
+        if self.place == LAB:
+            kernel.build(self)
+            return
         words = [str(self._daemon()), "--name", self.device, "--devices", str(self.node.gpus)]
         words += ["--version", version or self.node.driver, "--vram", str(self.node.vram)]
         self.journal.note("device", name=self.device)
@@ -158,7 +178,9 @@ class World:
             time.sleep(0.01)
 
     def device_up(self) -> bool:
-        """Whether the GPU answers."""
+        """Whether the GPU answers; a kernel's own may be unloaded and is there all the same."""
+        if self.place == LAB:
+            return True
         try:
             self.control.status()
         except ControlError:
@@ -170,6 +192,8 @@ class World:
     def words(self, command: Sequence[str]) -> list[str]:
         """The command line that runs a command in this world."""
         runner = [str(self.artifacts.bin("fakegpu-run")), "--join", self.control.name, "--"]
+        if self.place == LAB:
+            runner = []
         return [*_space(), str(self.folder / "enter"), *runner, *command]
 
     def environ(self) -> dict[str, str]:
@@ -181,6 +205,8 @@ class World:
             if name not in dropped and not name.startswith(("FAKECUDA", "FAKEGPU"))
         }
         environ.update(self.variables(environ.get("PATH", "/usr/bin:/bin")))
+        environ |= kernel.environ(self, environ["PATH"]) if self.place == LAB else {}
+        environ |= containers.environ(self) if self.node.pods else {}
         for line in self.at("/etc/environment").read_text().splitlines():
             name, _, value = line.partition("=")
             environ[name] = "".join(shlex.split(value))
@@ -214,7 +240,7 @@ class World:
         return run(self.words(["sh", "-c", script]), self.environ(), seconds)
 
     def must(self, script: str) -> None:
-        """Runs a script that has to work. Raises WorldError."""
+        """Runs a script that has to succeed. Raises WorldError."""
         outcome = self.run(script)
         if outcome.status != 0:
             raise WorldError(f"can't make the node: {script}: {outcome.last or outcome.status}")

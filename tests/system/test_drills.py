@@ -19,6 +19,8 @@ from glassstack.drills.scenario import FILE, Scenario, find, load
 from tests.support import ROOT
 
 DRILLS = [load(folder) for folder in find([ROOT / "scenarios"])]
+OUTSIDE = [one for one in DRILLS if set(one.places) != {"lab"}]
+"""Those of the lab alone are proved in there, by tests/kmod/guest/scenarios.py."""
 CODE = "import sys; from glassstack.cli.main import main; sys.exit(main())"
 
 
@@ -31,7 +33,7 @@ def place_here(scenario: Scenario) -> str:
     pytest.skip("; ".join(f"{place}: {why.why}" for place, why in closed.items() if why))
 
 
-@pytest.mark.parametrize("scenario", DRILLS, ids=[one.id for one in DRILLS])
+@pytest.mark.parametrize("scenario", OUTSIDE, ids=[one.id for one in OUTSIDE])
 def test_the_law(scenario: Scenario, tmp_path: Path) -> None:
     for result in prove(scenario, place_here(scenario), tmp_path):
         assert (result.cause, result.why) == (result.cause, "")
@@ -70,19 +72,25 @@ def leave_nothing(state: Path, before: list[Path]) -> None:
         assert leftovers(Drill(scenario, folder)) == []
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_killed_at_any_moment_of_its_start(seed: int, tmp_path: Path) -> None:
-    place_here(next(one for one in DRILLS if one.id == "half-done-upgrade"))
-    process = glassstack(tmp_path, "drill", "start", "half-done-upgrade", "--seed", "1")
+@pytest.mark.parametrize(
+    ("drill", "seed"),
+    [
+        *(("half-done-upgrade", seed) for seed in range(20)),
+        *(("gpu-lost-in-container", s) for s in range(20)),
+    ],
+)
+def test_killed_at_any_moment_of_its_start(drill: str, seed: int, tmp_path: Path) -> None:
+    place_here(next(one for one in DRILLS if one.id == drill))
+    process = glassstack(tmp_path, "drill", "start", drill, "--seed", "1")
     moment = time.monotonic() + random.Random(seed).uniform(0.1, 1.2)
     seen: set[Path] = set()
     while time.monotonic() < moment and process.poll() is None:
-        seen |= set((tmp_path / "glassstack/drills").glob("half-*"))
+        seen |= set((tmp_path / "glassstack/drills").glob(f"{drill}-*"))
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=60)
     (tmp_path / "glassstack/drills").mkdir(parents=True, exist_ok=True)
-    seen |= set((tmp_path / "glassstack/drills").glob("half-*"))
+    seen |= set((tmp_path / "glassstack/drills").glob(f"{drill}-*"))
     leave_nothing(tmp_path, sorted(seen))
 
 
@@ -107,6 +115,14 @@ def test_a_drill_from_start_to_debrief(tmp_path: Path) -> None:
     assert "Debrief" in out
     leave_nothing(tmp_path, folders)
     assert end(glassstack(tmp_path, "drill", "check"))[0] == 1
+
+
+def test_a_drill_of_the_lab_says_how_to_get_there(tmp_path: Path) -> None:
+    if gates.missing("lab", ()) is None:
+        pytest.skip("this is the lab")
+    code, _, err = end(glassstack(tmp_path, "drill", "start", "cannot-rmmod", "--place", "lab"))
+    assert code == 4
+    assert "`glassstack lab`, and in its shell `glassstack drill start cannot-rmmod`" in err
 
 
 @pytest.mark.parametrize(

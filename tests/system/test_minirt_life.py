@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 from pathlib import Path
@@ -28,6 +29,27 @@ def test_exec_is_in_the_same_place_with_the_same_reductions(containers: Runtime)
         assert names == [(Path(f"/proc/{process}/ns") / name.split(":")[0]).readlink().name for name in names]
     assert "A=b" in words_of(containers.call("exec", "one", "/guest", "env").stdout)
     assert len(words_of(containers.call("exec", "one", "/guest", "ps").stdout)) == 3
+
+
+@pytest.mark.root
+def test_root_too_gets_into_a_user_namespace(containers: Runtime) -> None:
+    if os.geteuid() != 0 or containers.rootless:
+        pytest.skip("needs root, and a container that root started")
+    ids = [
+        "--uid-map",
+        "0:0:1",
+        "--uid-map",
+        "1:100001:65535",
+        "--gid-map",
+        "0:0:1",
+        "--gid-map",
+        "1:100001:65535",
+    ]
+    containers.start("--id", "one", "--rootless", *ids, "--user", "5:5", "--", "/guest", "sleep", "60")
+    containers.running("one")
+    told = containers.call("exec", "one", "/guest", "cat", "/proc/self/uid_map")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.split() == ["0", "0", "1", "1", "100001", "65535"]
 
 
 @pytest.mark.parametrize(("command", "status"), [("exit 3", 3), ("die 9", 137), ("nosuch-verb", 2)])
