@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from glassstack.collectors.control import ENV, Control, ControlError
+from glassstack.collectors.witness import Witness
 from glassstack.drills.journal import Journal
 from glassstack.drills.scenario import Node, Probe
 from glassstack.gpu.artifacts import Artifacts
@@ -26,6 +27,7 @@ DRIVER, APP = "/opt/fakegpu", "/opt/app"
 """Where driver package and application are on the node."""
 PROGRAMS = ("vectoradd", "train", "burst", "client", "bench")
 _UP_S = 10.0
+_WITNESS_BYTES = 16 << 20
 _ENTER = """#!/bin/sh
 # Into the world of a drill: its files where a node has them, then the command.
 set -e
@@ -185,13 +187,17 @@ class World:
         words = [str(self._daemon()), "--name", self.device, "--devices", str(self.node.gpus)]
         words += ["--version", version or self.node.driver]
         self.journal.note("device", name=self.device)
+        witness = Witness(_WITNESS_BYTES)  # kept by the device: whoever looks at the drill reads it there
+        words += ["--witness-fd", str(witness.fd)]
         process = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            pass_fds=(witness.fd,),
         )
+        witness.close()
         deadline = time.monotonic() + _UP_S
         while not self.device_up():
             if process.poll() is not None or time.monotonic() > deadline:

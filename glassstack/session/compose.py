@@ -39,8 +39,8 @@ def _launcher() -> Path | Absent:
         return Absent(error.cause, error.remedy)
 
 
-def _watch(session: Session, devices: Names, log: bool = False) -> None:
-    """A thread each: a slow walk over all processes must not make rates uneven, nor the first look late."""
+def watch(session: Session, devices: Names, log: bool = False) -> None:
+    """Adds what looks at processes and devices. A thread each: a slow walk over all processes must not make rates uneven, nor the first look late."""
     spaces = Spaces(id_of=ContextIds(devices))
     pids = session.targets
     jobs = CompletionPoller(pids, Reach(id_of=ContextIds(devices)))
@@ -67,11 +67,11 @@ def demo_session(
     if node:
         options = _tracing(source, command=together(Artifacts()))
         session.add(lambda sink: Tracing(sink, options, session.over))
-        _watch(session, tuple)
+        watch(session, tuple)
     else:
         demo = Demo(session.sink, Artifacts())
         session.add(lambda sink: demo)
-        _watch(session, lambda: (demo.device,))
+        watch(session, lambda: (demo.device,))
     return session
 
 
@@ -107,7 +107,7 @@ def run_session(
     words = (*runner, "--name", name) if runner else ()
     options = _tracing(source, command=command, runner=words, each_call=each_call)
     session.add(lambda sink: Tracing(sink, options, session.over))
-    _watch(session, lambda: (f"fakegpu/{os.getuid()}/{name}",) if runner else discover())
+    watch(session, lambda: (f"fakegpu/{os.getuid()}/{name}",) if runner else discover())
     return session
 
 
@@ -115,7 +115,7 @@ def attach_session(pid: int, record: Path | None = None, source: str = "ptrace")
     """A running process. Raises as run_session."""
     session = Session(f"pid {pid}", record, pids=[pid])
     session.add(lambda sink: Tracing(sink, _tracing(source, [pid]), session.over))
-    _watch(session, discover, log=True)
+    watch(session, discover, log=True)
     return session
 
 
