@@ -40,7 +40,10 @@ def _launcher() -> Path | Absent:
 
 
 def watch(session: Session, devices: Names, log: bool = False) -> None:
-    """Adds what looks at processes and devices. A thread each: a slow walk over all processes must not make rates uneven, nor the first look late."""
+    """Adds what looks at processes and devices.
+
+    A thread each: a slow walk over all processes must not make rates uneven, nor the first look late.
+    """
     spaces = Spaces(id_of=ContextIds(devices))
     pids = session.targets
     jobs = CompletionPoller(pids, Reach(id_of=ContextIds(devices)))

@@ -18,9 +18,9 @@ from glassstack.session import Feed
 from glassstack.session.console import Console
 from glassstack.store.store import Store
 from glassstack.tui.app import GlassApp
+from glassstack.tui.draw import row
 from glassstack.tui.drillview import Checked, DrillSeat, Standing
 from glassstack.tui.emulator import Emulator
-from glassstack.tui.draw import row
 from glassstack.tui.keys import ACTIONS, DRILL_ACTIONS
 from glassstack.tui.look import Look
 from glassstack.tui.panes import PANES

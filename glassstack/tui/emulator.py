@@ -82,9 +82,7 @@ class _Screen(pyte.Screen):
             modes = tuple(mode for mode in modes if mode != _COLUMNS_132)
             if self._first is None and _SECOND.intersection(modes):
                 self._first = (self.buffer, copy.copy(self.cursor))
-                self._show(
-                    defaultdict(lambda: StaticDefaultDict[int, Char](self.default_char)), self.cursor
-                )
+                self._show(defaultdict(lambda: StaticDefaultDict[int, Char](self.default_char)), self.cursor)
         super().set_mode(*modes, **kwargs)
 
     def reset_mode(self, *modes: int, **kwargs: Any) -> None:

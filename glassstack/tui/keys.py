@@ -51,7 +51,9 @@ DRILL_ACTIONS: tuple[Action, ...] = (
     Action("c", "c", "check", "is it mended? says what still fails, never why", DRILL),
     Action("H,shift+h", "H", "hint", "the next hint; asks first, because it costs", DRILL),
     Action("b", "b", "report", "the report, hints and debrief; close them again", DRILL),
-    Action("ctrl+right_square_bracket", "ctrl+]", "to_shell", "into the shell; the same key leads out", DRILL),
+    Action(
+        "ctrl+right_square_bracket", "ctrl+]", "to_shell", "into the shell; the same key leads out", DRILL
+    ),
     Action("z", "z", "zoom", "the shell alone, or with the stack", DRILL),
     Action("e", "e", "evidence", "after it is solved: the next pane that shows it", DRILL),
 )

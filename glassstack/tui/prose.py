@@ -90,7 +90,9 @@ def _table(lines: list[str], width: int) -> list[Row]:
     """Columns where they fit, else one cell below the other."""
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     head, body = cells[0], [line for line in cells[1:] if not set("".join(line)) <= set("-: ")]
-    widths = [max(cell_len(line[i]) if i < len(line) else 0 for line in (head, *body)) for i in range(len(head))]
+    widths = [
+        max(cell_len(line[i]) if i < len(line) else 0 for line in (head, *body)) for i in range(len(head))
+    ]
     if sum(widths) + 2 * len(widths) <= width:
         lined = [
             "  ".join(fit(cell, size) for cell, size in zip(line, widths, strict=False)).rstrip()

@@ -27,7 +27,9 @@ from glassstack.tui.terminal import Colours
 LEAST_S = 0.05
 """Between two paintings."""
 _NAMES = ("black", "red", "green", "brown", "blue", "magenta", "cyan", "white")
-_NUMBERS = {name: n for n, name in enumerate(_NAMES)} | {f"bright{name}": n + 8 for n, name in enumerate(_NAMES)}
+_NUMBERS = {name: n for n, name in enumerate(_NAMES)} | {
+    f"bright{name}": n + 8 for n, name in enumerate(_NAMES)
+}
 _NUMBERS["bfightmagenta"] = 13  # pyte's name for it
 
 
