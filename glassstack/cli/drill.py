@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from glassstack.cli.columns import table
+from glassstack.cli.drill_shell import shell_of
 from glassstack.cli.errors import FAILED, MISSING, OK, USAGE, CommandError
 from glassstack.cli.screen import check_terminal
 from glassstack.drills import gates
@@ -147,8 +148,7 @@ def _brief(args: argparse.Namespace) -> int:
 def _shell(args: argparse.Namespace) -> int:
     drill = _active()
     words = [word for word in args.words if word != "--"]
-    environ = {**drill.world.environ(), "PS1": f"[{drill.scenario.id}] \\w \\$ "}
-    command = drill.world.words(words or ["bash", "--norc", "-i"])
+    command, environ = shell_of(drill, words)
     sys.stdout.flush()
     os.execvpe(command[0], command, environ)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from glassstack.cli.drill_shell import shell_of
 from glassstack.cli.errors import FAILED, OK, CommandError
 from glassstack.cli.screen import Opening
 from glassstack.drills.engine import Drill, DrillError, Run
@@ -69,13 +70,8 @@ class Seat:
 
     def shell(self) -> tuple[Sequence[str], Mapping[str, str]]:
         """See DrillSeat."""
-        return shell_of(self._drill, TERM="xterm-256color", COLORTERM="truecolor")
-
-
-def shell_of(drill: Drill, **more: str) -> tuple[list[str], dict[str, str]]:
-    """Command and environment of a shell on the drill's node."""
-    environ = {**drill.world.environ(), "PS1": f"[{drill.scenario.id}] \\w \\$ ", **more}
-    return drill.world.words(["bash", "--norc", "-i"]), environ
+        command, environ = shell_of(self._drill)
+        return command, {**environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
 def show(drill: Drill, record: Path | None = None) -> int:

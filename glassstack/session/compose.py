@@ -39,10 +39,11 @@ def _launcher() -> Path | Absent:
         return Absent(error.cause, error.remedy)
 
 
-def watch(session: Session, devices: Names, log: bool = False) -> None:
+def watch(session: Session, devices: Names, log: bool = False, kernel: bool = True) -> None:
     """Adds what looks at processes and devices.
 
     A thread each: a slow walk over all processes must not make rates uneven, nor the first look late.
+    Without ``kernel``, this machine's kernel log and devices are left out: they are not the node's.
     """
     spaces = Spaces(id_of=ContextIds(devices))
     pids = session.targets
@@ -51,9 +52,9 @@ def watch(session: Session, devices: Names, log: bool = False) -> None:
     holders = HolderCollector()
     slow = (MapsCollector(pids), CgroupCollector(pids), ProcessCollector(holders=holders), holders)
     boxes = (StepCollector(), ContainerCollector(states))
-    kernel = (KmsgCollector(), UdevCollector())
+    machine = (KmsgCollector(), UdevCollector()) if kernel else ()
     once = (CapabilityCollector(_launcher()),)
-    for pollers in (quick, slow, boxes, kernel, once):
+    for pollers in (quick, slow, boxes, machine, once):
         session.add(lambda sink, pollers=pollers: Polling(pollers, sink))  # type: ignore[misc]
 
 

@@ -86,7 +86,7 @@ class NodePrograms:
             self._follow(status.pid)
         ts = time.monotonic_ns()
         events: list[Event] = [_process(ts, pid, "start") for pid in sorted(now - self._known)]
-        events += [_process(ts, pid, "exit") for pid in sorted(self._known - now)]
+        events += [_process(ts, pid, "detach") for pid in sorted(self._known - now)]
         self._known = now
         return events
 
@@ -126,5 +126,5 @@ def drill_session(device: str, title: str, record: Path | None = None) -> Sessio
     """What happens on a drill's node. Raises OSError, RecordingError when ``record`` can't be written."""
     session = Session(title, record)
     session.add(lambda sink: NodePrograms(sink, device))
-    watch(session, lambda: (Control(device).name,), log=True)
+    watch(session, lambda: (Control(device).name,), log=True, kernel=False)
     return session

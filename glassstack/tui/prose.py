@@ -21,7 +21,8 @@ def rows(text: str, width: int) -> list[Row]:
         if kind == "heading":
             out += [row((line, "accent")) for line in wrap(lines[0].lstrip("# "), width)]
         elif kind == "code":
-            out += [row((fit("  " + line[4:], width).rstrip(), "name")) for line in lines]
+            for line in lines:
+                out += _code(line[4:], width)
         elif kind == "table":
             out += _table(lines, width)
         else:
@@ -84,6 +85,15 @@ def _styled(line: str, styles: Iterator[str]) -> Row:
         else:
             spans.append((char, style))
     return row(*spans)
+
+
+def _code(line: str, width: int) -> list[Row]:
+    """What can be typed, whole; what is said of it beside it, or below where there is no room."""
+    if cell_len(line) + 2 <= width:
+        return [row((f"  {line}", "name"))]
+    command, _, said = line.strip().partition("  ")
+    typed = [row((f"  {part}", "name")) for part in wrap(command, width - 2)]
+    return typed + [row((f"    {part}", "dim")) for part in wrap(said, width - 4)]
 
 
 def _table(lines: list[str], width: int) -> list[Row]:

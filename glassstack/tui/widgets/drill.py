@@ -83,7 +83,7 @@ class DrillPanel(Lines):
 
     def __init__(self, look: Look, title: str, brief: str, *, id: str) -> None:
         super().__init__(look, indent=2, id=id)
-        self._title, self._brief = title, brief
+        self._title, self._brief = title, brief.removeprefix(f"# {title}\n")
         self.beside = True
         self.standing = Standing("broken")
         self.checked: Checked | None = None
