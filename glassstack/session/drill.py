@@ -38,12 +38,14 @@ class NodePrograms:
         self._control = Control(device)
         self._known: set[int] = set()
         self._device_pid = 0
+        self._ask_at = 0.0
         self._witness: Witness | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="node", daemon=True)
 
     def start(self) -> None:
-        """Begins to look."""
+        """Looks for the first time, so that the session begins with what is oldest; then goes on."""
+        self._sink(self._look())
         self._thread.start()
 
     def stop(self) -> None:
@@ -54,16 +56,18 @@ class NodePrograms:
             self._witness.close()
 
     def _run(self) -> None:
-        ask_at = 0.0
         while not self._stop.wait(_LOOK_S):
-            events: list[Event] = []
-            if time.monotonic() >= ask_at:
-                events += self._changes()
-                ask_at = time.monotonic() + _ASK_S
-            if self._witness:
-                events += self._told(self._witness.read())
-            if events:
+            if events := self._look():
                 self._sink(events)
+
+    def _look(self) -> list[Event]:
+        now, events = time.monotonic(), list[Event]()
+        if now >= self._ask_at:
+            self._ask_at = now + _ASK_S
+            events += self._follow()
+        if self._witness:
+            events = self._told(self._witness.read()) + events
+        return events
 
     def _told(self, batch: list[Event]) -> list[Event]:
         """The device's account with a start for each newcomer; its log is the poller's to tell."""
@@ -76,21 +80,21 @@ class NodePrograms:
                 events.append(event)
         return events
 
-    def _changes(self) -> list[Event]:
+    def _follow(self) -> list[Event]:
         try:
             status = self._control.status()
         except ControlError:
             now: set[int] = set()  # the device is gone, and no context is left
         else:
             now = {context.pid for one in status.devices for context in one.contexts}
-            self._follow(status.pid)
+            self._read_from(status.pid)
         ts = time.monotonic_ns()
         events: list[Event] = [_process(ts, pid, "start") for pid in sorted(now - self._known)]
         events += [_process(ts, pid, "detach") for pid in sorted(self._known - now)]
         self._known = now
         return events
 
-    def _follow(self, pid: int) -> None:
+    def _read_from(self, pid: int) -> None:
         """Reads the account of the device that is there now."""
         if pid == self._device_pid:
             return
