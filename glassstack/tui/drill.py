@@ -24,6 +24,7 @@ from glassstack.tui.emulator import Emulator
 from glassstack.tui.keys import ACTIONS, DRILL_ACTIONS
 from glassstack.tui.look import Look
 from glassstack.tui.panes import PANES
+from glassstack.tui.shellkeys import LEAVE
 from glassstack.tui.stage import WIDE, MainScreen
 from glassstack.tui.theme import DRILL_CSS
 from glassstack.tui.widgets.bars import BottomBar, TopBar
@@ -36,9 +37,15 @@ _PANE = re.compile(r"(\w+) pane")
 
 
 class DrillScreen(MainScreen):
-    """The keys of a drill besides the others."""
+    """The keys of a drill besides the others.
 
-    BINDINGS: ClassVar = [Binding(a.keys, f"app.{a.call}", a.title, show=False) for a in DRILL_ACTIONS]
+    The one into the shell and out is looked at before all others: what is typed right after it
+    must find the keys already on the other side.
+    """
+
+    BINDINGS: ClassVar = [
+        Binding(a.keys, f"app.{a.call}", a.title, show=False, priority=a.keys == LEAVE) for a in DRILL_ACTIONS
+    ]
 
 
 class Question(ModalScreen[bool]):
@@ -141,7 +148,7 @@ class DrillApp(GlassApp):
         self.shell_pane.repaint()
 
     def paint_bars(self) -> None:
-        if self.shell_pane.has_focus:
+        if self.typing:
             self.keys = (("ctrl+]", "leave the shell"),)
         elif self.size.width < WIDE and self.base.has_class("reading"):
             self.keys = (("b", "close the report"), ("c", "check"), ("H", "hint"), ("J", "scroll"))
@@ -218,6 +225,11 @@ class DrillApp(GlassApp):
 
     # The report, the shell, and room for them
 
+    @property
+    def typing(self) -> bool:
+        """Whether keys go to the shell."""
+        return self.base.focused is self.shell_pane
+
     def action_report(self) -> None:
         """Shows or hides the report."""
         self.base.toggle_class("reading")
@@ -235,23 +247,26 @@ class DrillApp(GlassApp):
         else:
             super().action_scroll_detail(by)
 
-    def action_to_shell(self) -> None:
-        """Keys go to the shell from now on."""
-        if self.size.width < WIDE:
-            self.base.remove_class("reading")
-        self.shell_pane.can_focus = True
-        self.base.set_focus(self.shell_pane)
+    def action_toggle_shell(self) -> None:
+        """Keys go to the shell from now on, or to the screen again."""
+        if self.typing:
+            self.base.set_focus(None)
+            self.base.remove_class("typing")
+            self.shell_pane.can_focus = False
+        else:
+            self._enter_shell()
         self.call_after_refresh(self.paint_bars)
 
-    def on_shell_pane_leave(self) -> None:
-        """Keys are the screen's again."""
-        self.base.set_focus(None)
-        self.shell_pane.can_focus = False
-        self.call_after_refresh(self.paint_bars)
+    def _enter_shell(self) -> None:
+        if self.size.width < WIDE:
+            self.base.remove_class("reading")
+        self.base.add_class("typing")
+        self.shell_pane.can_focus = True
+        self.base.set_focus(self.shell_pane)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Also ctrl+p and ctrl+q are the shell's while it has the keys."""
-        if action in ("command_palette", "quit") and self.shell_pane.has_focus:
+        if action in ("command_palette", "quit") and self.typing:
             return False
         return super().check_action(action, parameters)
 

@@ -52,7 +52,7 @@ DRILL_ACTIONS: tuple[Action, ...] = (
     Action("H,shift+h", "H", "hint", "the next hint; asks first, because it costs", DRILL),
     Action("b", "b", "report", "the report, hints and debrief; close them again", DRILL),
     Action(
-        "ctrl+right_square_bracket", "ctrl+]", "to_shell", "into the shell; the same key leads out", DRILL
+        "ctrl+right_square_bracket", "ctrl+]", "toggle_shell", "into the shell; the same key leads out", DRILL
     ),
     Action("z", "z", "zoom", "the shell alone, or with the stack", DRILL),
     Action("e", "e", "evidence", "after it is solved: the next pane that shows it", DRILL),

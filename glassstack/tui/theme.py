@@ -49,7 +49,7 @@ Screen.reading #drill { display: block; }
 Screen.zoomed #main { display: none; }
 Screen.zoomed #shell { height: 1fr; }
 Screen.-narrow.reading #left { display: none; }
+Screen.-narrow.reading.typing #left { display: block; }
+Screen.-narrow.reading.typing #drill { display: none; }
 Screen.-narrow #drill { width: 1fr; }
-Screen.-narrow #inspector { width: 1fr; height: 1fr; }
-Screen.-narrow #main.looking #panes { display: none; }
 """

@@ -1,4 +1,4 @@
-"""What drill mode looks like: report, stack, shell, after a check, and solved. Review by eye when they change."""
+"""What drill mode looks like: report, stack, shell, a check, the debrief. Review by eye when they change."""
 
 from __future__ import annotations
 

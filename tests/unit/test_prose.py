@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from glassstack.drills.scenario import find, load
+from glassstack.drills.scenario import Scenario, find, load
 from glassstack.tui.prose import rows
 from tests.support import ROOT
 
@@ -40,12 +40,9 @@ def test_items_stay_apart() -> None:
 
 
 @pytest.mark.parametrize("width", [20, 44, 76])
-@pytest.mark.parametrize(
-    "scenario", [load(folder) for folder in find([ROOT / "scenarios"])], ids=lambda s: s.id
-)
-def test_every_drill_fits(scenario: object, width: int) -> None:
+@pytest.mark.parametrize("scenario", DRILLS, ids=[one.id for one in DRILLS])
+def test_every_drill_fits(scenario: Scenario, width: int) -> None:
     for text in (scenario.brief(), scenario.debrief()):
         shown = rows(text, width)
         assert all(cell_len(line.text) <= width for line in shown)
-        words = "".join(line.text for line in shown)
-        assert "**" not in words
+        assert "**" not in "".join(line.text for line in shown)

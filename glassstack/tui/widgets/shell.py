@@ -21,7 +21,7 @@ from textual.widget import Widget
 from glassstack.tui.draw import Span, fit
 from glassstack.tui.emulator import Emulator, Line, Picture
 from glassstack.tui.look import Look
-from glassstack.tui.shellkeys import LEAVE, pasted, sequence
+from glassstack.tui.shellkeys import pasted, sequence
 from glassstack.tui.terminal import Colours
 
 LEAST_S = 0.05
@@ -65,9 +65,6 @@ class ShellPane(Widget):
     """
 
     DEFAULT_CSS = "ShellPane { background: ansi_default; color: ansi_default; }"
-
-    class Leave(Message):
-        """The key that leads out was pressed."""
 
     class Again(Message):
         """Enter, after the program has ended."""
@@ -197,9 +194,7 @@ class ShellPane(Widget):
     async def _on_key(self, event: Key) -> None:
         event.stop()
         event.prevent_default()
-        if event.key == LEAVE:
-            self.post_message(self.Leave())
-        elif event.key in ("shift+pageup", "shift+pagedown"):
+        if event.key in ("shift+pageup", "shift+pagedown"):
             step = max(1, self.size.height - 2)
             self._back = max(0, self._back + (step if event.key == "shift+pageup" else -step))
             self.repaint()
