@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container
+from textual.events import Key
 from textual.message import Message
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 
 from glassstack.session import Feed
 from glassstack.session.console import Console
@@ -48,30 +49,32 @@ class DrillScreen(MainScreen):
     ]
 
 
-class Question(ModalScreen[bool]):
-    """Asks yes or no, in the last lines of the screen."""
+class Question(Lines, can_focus=True):
+    """Asks yes or no in place of the bottom line; no other key does anything meanwhile."""
 
-    BINDINGS: ClassVar = [
-        Binding("y,enter", "dismiss(True)", show=False),
-        Binding("n,escape,q", "dismiss(False)", show=False),
-    ]
-    DEFAULT_CSS = """
-    Question { background: ansi_default 0%; align: center bottom; }
-    Question Lines { width: 100%; height: 1; background: ansi_default; }
-    """
+    DEFAULT_CSS = "Question { dock: bottom; height: 1; background: ansi_default; }"
+
+    class Answered(Message):
+        """Yes or no."""
+
+        def __init__(self, yes: bool) -> None:
+            super().__init__()
+            self.yes = yes
 
     def __init__(self, look: Look, text: str) -> None:
-        super().__init__()
-        self._line = Lines(look, indent=0)
-        self._text = text
-
-    def compose(self) -> ComposeResult:
-        yield self._line
+        super().__init__(look, indent=0)
+        keys = (("  y", "key"), (" yes", "dim"), ("  n", "key"), (" no", "dim"))
+        self.body = Rows([row((text, "warn"), *keys)])
 
     def on_mount(self) -> None:
-        """The question is there at once."""
-        keys = (("  y", "key"), (" yes", "dim"), ("  n", "key"), (" no", "dim"))
-        self._line.set_rows((), Rows([row((self._text, "warn"), *keys)]))
+        """The next key is the answer."""
+        self.focus()
+
+    async def _on_key(self, event: Key) -> None:
+        event.stop()
+        event.prevent_default()
+        if event.key in ("y", "enter", "n", "escape", "q"):
+            self.post_message(self.Answered(event.key in ("y", "enter")))
 
 
 class Told(Message):
@@ -168,7 +171,7 @@ class DrillApp(GlassApp):
         self._stand()
         self._apart(lambda: Told(checked=self.seat.check()))
 
-    def action_hint(self) -> None:
+    async def action_hint(self) -> None:
         """Asks first: a hint costs."""
         standing = self.panel.standing
         if standing.phase != "broken" or len(standing.hints) >= standing.hints_in_all:
@@ -176,10 +179,14 @@ class DrillApp(GlassApp):
             return
         number = len(standing.hints) + 1
         text = f"Take hint {number} of {standing.hints_in_all} for {standing.next_cost} points?"
-        self.push_screen(Question(self.look, text), self._take_hint)
+        self.base.query_one("#bottom").display = False
+        await self.base.mount(Question(self.look, text))
 
-    def _take_hint(self, taken: bool | None) -> None:
-        if taken:
+    async def on_question_answered(self, message: Question.Answered) -> None:
+        """A hint is taken, or not."""
+        await self.base.query(Question).remove()
+        self.base.query_one("#bottom").display = True
+        if message.yes:
             self.panel.top = 0
             self.base.add_class("reading")
             self._apart(lambda: Told(problem=self.seat.hint()))
@@ -249,6 +256,8 @@ class DrillApp(GlassApp):
 
     def action_toggle_shell(self) -> None:
         """Keys go to the shell from now on, or to the screen again."""
+        if self.base.query(Question):
+            return
         if self.typing:
             self.base.set_focus(None)
             self.base.remove_class("typing")

@@ -10,7 +10,6 @@ from textual import events
 from glassstack.tui.drill import DrillApp, Question
 from glassstack.tui.palette import commands
 from glassstack.tui.shellkeys import LEAVE
-from glassstack.tui.widgets.lines import Lines
 from tests.snapshots import fake
 from tests.snapshots.seat import FakeSeat
 from tests.unit.test_tui_app import text_of, until
@@ -67,11 +66,13 @@ async def test_a_hint_asks_before_it_costs(answer: str, taken: int) -> None:
     app = app_of(seat)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("H")
-        await until(pilot, lambda: isinstance(app.screen, Question))
-        assert "Take hint 1 of 3 for 10 points?" in text_of(app.screen.query_one(Lines))
-        assert seat.taken == 0
+        await until(pilot, lambda: app.screen.query(Question))
+        assert "Take hint 1 of 3 for 10 points?" in text_of(app.screen.query_one(Question))
+        assert "The report" in text_of(app.panel)
+        await pilot.press("c", LEAVE)
+        assert (seat.taken, seat.checks) == (0, 0)
         await pilot.press(answer)
-        await until(pilot, lambda: not isinstance(app.screen, Question) and seat.taken == taken)
+        await until(pilot, lambda: not app.screen.query(Question) and seat.taken == taken)
         wanted = "1 of 3 hints  90 points" if taken else "0 of 3 hints  100 points"
         await until(pilot, lambda: wanted in text_of(app.panel))
         assert ("Does anything move in memory?" in text_of(app.panel)) == bool(taken)
@@ -184,9 +185,9 @@ async def test_a_flood_leaves_the_keyboard_alone_and_is_painted_seldom() -> None
 
 
 async def test_leaving_ends_the_shell() -> None:
-    app = app_of(FakeSeat(("sh", "-c", "trap '' HUP; echo here; while :; do sleep 1000; done")), shell=True)
+    app = app_of(FakeSeat(("sh", "-c", "trap '' HUP; echo stubborn; while :; do sleep 1000; done")), shell=True)
     async with app.run_test(size=(160, 48)) as pilot:
-        await until(pilot, lambda: "here" in shown(app))
+        await until(pilot, lambda: "stubborn" in shown(app))
         console = app._console
         assert console is not None
     assert console._process.returncode == -9
