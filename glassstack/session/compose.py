@@ -39,22 +39,23 @@ def _launcher() -> Path | Absent:
         return Absent(error.cause, error.remedy)
 
 
-def watch(session: Session, devices: Names, log: bool = False, kernel: bool = True) -> None:
+def watch(session: Session, devices: Names, log: bool = False, drill: bool = False) -> None:
     """Adds what looks at processes and devices.
 
     A thread each: a slow walk over all processes must not make rates uneven, nor the first look late.
-    Without ``kernel``, this machine's kernel log and devices are left out: they are not the node's.
+    In a ``drill``, this machine's kernel log and devices are left out, for they are not the node's,
+    and so is what was broken on purpose.
     """
     spaces = Spaces(id_of=ContextIds(devices))
     pids = session.targets
     jobs = CompletionPoller(pids, Reach(id_of=ContextIds(devices)))
-    quick = (DevicePoller(devices, log=log), ChannelPoller(pids, spaces), jobs)
+    quick = (DevicePoller(devices, log=log, armed=not drill), ChannelPoller(pids, spaces), jobs)
     holders = HolderCollector()
     slow = (MapsCollector(pids), CgroupCollector(pids), ProcessCollector(holders=holders), holders)
     boxes = (StepCollector(), ContainerCollector(states))
-    machine = (KmsgCollector(), UdevCollector()) if kernel else ()
+    machine = (KmsgCollector(), UdevCollector()) if not drill else ()
     once = (CapabilityCollector(_launcher()),)
-    for pollers in (quick, slow, boxes, machine, once):
+    for pollers in filter(None, (quick, slow, boxes, machine, once)):
         session.add(lambda sink, pollers=pollers: Polling(pollers, sink))  # type: ignore[misc]
 
 

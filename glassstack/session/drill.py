@@ -130,5 +130,5 @@ def drill_session(device: str, title: str, record: Path | None = None) -> Sessio
     """What happens on a drill's node. Raises OSError, RecordingError when ``record`` can't be written."""
     session = Session(title, record)
     session.add(lambda sink: NodePrograms(sink, device))
-    watch(session, lambda: (Control(device).name,), log=True, kernel=False)
+    watch(session, lambda: (Control(device).name,), log=True, drill=True)
     return session

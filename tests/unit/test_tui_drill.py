@@ -185,7 +185,9 @@ async def test_a_flood_leaves_the_keyboard_alone_and_is_painted_seldom() -> None
 
 
 async def test_leaving_ends_the_shell() -> None:
-    app = app_of(FakeSeat(("sh", "-c", "trap '' HUP; echo stubborn; while :; do sleep 1000; done")), shell=True)
+    app = app_of(
+        FakeSeat(("sh", "-c", "trap '' HUP; echo stubborn; while :; do sleep 1000; done")), shell=True
+    )
     async with app.run_test(size=(160, 48)) as pilot:
         await until(pilot, lambda: "stubborn" in shown(app))
         console = app._console
