@@ -14,7 +14,9 @@ import msgspec
 
 from glassstack.cli import drill_report
 from glassstack.cli.columns import table
+from glassstack.cli.drill_shell import shell_of
 from glassstack.cli.errors import FAILED, MISSING, OK, USAGE, CommandError
+from glassstack.cli.screen import check_terminal
 from glassstack.collectors.control import ControlError
 from glassstack.drills import gates
 from glassstack.drills.engine import Drill, DrillError, clean, current, home, new_folder, only, place_of
@@ -43,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     start.add_argument("name", metavar="NAME|FOLDER")
     start.add_argument("--seed", type=int, default=None, help="chooses the root cause (default: at random)")
     start.add_argument("--place", choices=("auto", *PLACES), default="auto")
+    start.add_argument("--tui", action="store_true", help="go on in the TUI, with a shell on the node")
+    tui = verbs.add_parser("tui", help="the drill that is on: live stack, report, hints, check and shell")
+    tui.add_argument("-o", "--output", metavar="FILE", type=Path, help="record the session")
     verbs.add_parser("brief", help="what was reported, again")
     shell = verbs.add_parser("shell", help="a shell in the drill's world, or one command there")
     shell.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND")
@@ -114,6 +119,8 @@ def _where(scenario: Scenario) -> str:
 
 def _start(args: argparse.Namespace) -> int:
     scenario = _scenario(args.name)
+    if args.tui:
+        check_terminal()
     place = place_of(scenario, args.place)
     root = home()
     with only(root):
@@ -125,6 +132,8 @@ def _start(args: argparse.Namespace) -> int:
         seed = int.from_bytes(os.urandom(4)) if args.seed is None else args.seed
         drill = Drill(scenario, new_folder(root, scenario), lambda line: print(f"  {line}", file=sys.stderr))
         drill.start(seed, place)
+    if args.tui:
+        return _show(drill)
     print(scenario.brief().rstrip())
     print(f"\n  glassstack drill shell   a shell on the node (seed {seed})")
     print("  glassstack drill check   is it mended?")
@@ -138,6 +147,18 @@ def _active() -> Drill:
     return drill
 
 
+def _show(drill: Drill, record: Path | None = None) -> int:
+    from glassstack.cli.drill_screen import show  # the screen costs what no other verb should pay
+
+    return show(drill, record)
+
+
+def _tui(args: argparse.Namespace) -> int:
+    drill = _active()
+    check_terminal()
+    return _show(drill, args.output)
+
+
 def _brief(args: argparse.Namespace) -> int:
     print(_active().scenario.brief().rstrip())
     return OK
@@ -148,8 +169,7 @@ def _shell(args: argparse.Namespace) -> int:
     words = [word for word in args.words if word != "--"]
     if words:
         drill.notes.command(words)
-    environ = {**drill.desk.environ(), **drill.notes.shell(), "PS1": f"[{drill.scenario.id}] \\W \\$ "}
-    command = drill.desk.words(words or ["bash", "--norc", "-i"])
+    command, environ = shell_of(drill, words)
     sys.stdout.flush()
     os.execvpe(command[0], command, environ)
 
@@ -257,6 +277,7 @@ def _table(results: list[Result], skipped: list[tuple[str, str]]) -> list[str]:
 _VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
     "list": _list,
     "start": _start,
+    "tui": _tui,
     "brief": _brief,
     "shell": _shell,
     "status": _status,

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from glassstack.collectors.control import (
     ContextStatus,
     Control,
@@ -63,6 +65,7 @@ class DevicePoller:
         names: the embedded devices to ask; all of this user's by default.
         proc, dev, sys: where these are mounted.
         log: tell of their log lines too, where no witness does.
+        armed: tell of faults that are armed; in a drill they are for the person to find.
     """
 
     name = "device"
@@ -74,6 +77,7 @@ class DevicePoller:
         dev: Path = Path("/dev"),
         sys: Path = Path("/sys"),
         log: bool = False,
+        armed: bool = True,
         period: float = 1.0,
     ) -> None:
         self.period = period
@@ -82,6 +86,7 @@ class DevicePoller:
         self._dev = dev
         self._sys = sys
         self._log = log
+        self._armed = armed
         self._seen: dict[str, tuple[int, str]] = {}
         """Each device's newest line that was told."""
 
@@ -103,7 +108,9 @@ class DevicePoller:
     def look(self) -> Devices:
         """The devices now."""
         embedded = [
-            _device(status.version, one) for status in statuses(self._names()) for one in status.devices
+            _device(status.version, one if self._armed else msgspec.structs.replace(one, faults=()))
+            for status in statuses(self._names())
+            for one in status.devices
         ]
         found = (*embedded, *kernel_devices(self._proc, self._dev, self._sys))
         return Devices(time.monotonic_ns(), Source.POLL, found, "" if found else _NONE)

@@ -4,6 +4,8 @@ Owns the memory file, the reader's side of the ring, and turning records into
 events. Never waits for the device and never makes it wait.
 """
 
+import errno
+import fcntl
 import mmap
 import os
 import threading
@@ -17,6 +19,8 @@ from glassstack.model.values import Source
 
 SIZE = 64 << 20
 """Bytes of the data area: half a million calls; pages that were never written cost nothing."""
+NAME = "glassstack-witness"
+"""Of the memory file."""
 _CHUNK = 256 << 10
 _HEAD, _TAIL, _DROPPED = abi.HEAD_HEAD // 8, abi.HEAD_TAIL // 8, abi.HEAD_DROPPED // 8
 
@@ -43,19 +47,42 @@ class Witness:
     def __init__(self, size: int = SIZE, machine: str = os.uname().machine) -> None:
         if size < mmap.PAGESIZE or size & (size - 1):
             raise ValueError(f"the size of a ring must be a power of two of at least a page, not {size}")
-        self._size = size
-        self.fd = os.memfd_create("glassstack-witness", 0)
-        try:
-            os.ftruncate(self.fd, abi.DATA + size)
-            self._map = mmap.mmap(self.fd, abi.DATA + size)
-        except OSError:
-            os.close(self.fd)
-            raise
-        # Whole words, loaded and stored at once: the other side reads them at any moment.
-        self._words = memoryview(self._map).cast("Q")
+        self._open(os.memfd_create(NAME, 0), size, machine)
         self._words[abi.HEAD_DATA_SIZE // 8] = size
         self._words[abi.HEAD_VERSION // 8] = abi.VERSION
         self._words[abi.HEAD_MAGIC // 8] = abi.MAGIC
+
+    @classmethod
+    def adopt(cls, fd: int, machine: str = os.uname().machine) -> "Witness":
+        """Reads a ring that somebody else made; takes over ``fd``. What was read before is told again.
+
+        Raises:
+            OSError: it is no such ring, or somebody else reads it (BlockingIOError).
+        """
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            size = os.fstat(fd).st_size - abi.DATA
+            if size < mmap.PAGESIZE or size & (size - 1):
+                raise OSError(errno.EINVAL, "no witness ring")
+        except OSError:
+            os.close(fd)
+            raise
+        witness = cls.__new__(cls)
+        witness._open(fd, size, machine)
+        if witness._words[_HEAD] <= size:  # nothing was overwritten: the account begins at its start
+            witness._words[_TAIL] = 0
+        return witness
+
+    def _open(self, fd: int, size: int, machine: str) -> None:
+        self.fd, self._size = fd, size
+        try:
+            os.ftruncate(fd, abi.DATA + size)
+            self._map = mmap.mmap(fd, abi.DATA + size)
+        except OSError:
+            os.close(fd)
+            raise
+        # Whole words, loaded and stored at once: the other side reads them at any moment.
+        self._words = memoryview(self._map).cast("Q")
         self._barrier = threading.Lock()
         self._records = Records(machine)
         self._dropped = 0

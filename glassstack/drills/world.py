@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from glassstack.collectors.control import ENV, Control, ControlError
+from glassstack.collectors.witness import Witness
 from glassstack.drills import containers, kernel
 from glassstack.drills.files import copy_public
 from glassstack.drills.journal import Journal
@@ -30,6 +31,7 @@ PROGRAMS = ("vectoradd", "train", "burst", "client", "bench", "serve")
 LAB = "lab"
 """The place where the node's GPU is the kernel module's, not an embedded one."""
 _UP_S = 10.0
+_WITNESS_BYTES = 16 << 20
 
 
 class WorldError(Exception):
@@ -163,13 +165,17 @@ class World:
         words = [str(self._daemon()), "--name", self.device, "--devices", str(self.node.gpus)]
         words += ["--version", version or self.node.driver, "--vram", str(self.node.vram)]
         self.journal.note("device", name=self.device)
+        witness = Witness(_WITNESS_BYTES)  # kept by the device: whoever looks at the drill reads it there
+        words += ["--witness-fd", str(witness.fd)]
         process = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            pass_fds=(witness.fd,),
         )
+        witness.close()
         deadline = time.monotonic() + _UP_S
         while not self.device_up():
             if process.poll() is not None or time.monotonic() > deadline:

@@ -39,19 +39,24 @@ def _launcher() -> Path | Absent:
         return Absent(error.cause, error.remedy)
 
 
-def _watch(session: Session, devices: Names, log: bool = False) -> None:
-    """A thread each: a slow walk over all processes must not make rates uneven, nor the first look late."""
+def watch(session: Session, devices: Names, log: bool = False, drill: bool = False) -> None:
+    """Adds what looks at processes and devices.
+
+    A thread each: a slow walk over all processes must not make rates uneven, nor the first look late.
+    In a ``drill``, this machine's kernel log and devices are left out, for they are not the node's,
+    and so is what was broken on purpose.
+    """
     spaces = Spaces(id_of=ContextIds(devices))
     pids = session.targets
     jobs = CompletionPoller(pids, Reach(id_of=ContextIds(devices)))
-    quick = (DevicePoller(devices, log=log), ChannelPoller(pids, spaces), jobs)
+    quick = (DevicePoller(devices, log=log, armed=not drill), ChannelPoller(pids, spaces), jobs)
     holders = HolderCollector()
     grouped = CgroupCollector(lambda: sorted({*pids(), *(state.pid for state in states() if state.pid)}))
     slow = (MapsCollector(pids), grouped, ProcessCollector(holders=holders), holders)
     boxes = (StepCollector(), ContainerCollector(states))
-    kernel = (KmsgCollector(), UdevCollector())
+    machine = (KmsgCollector(), UdevCollector()) if not drill else ()
     once = (CapabilityCollector(_launcher()),)
-    for pollers in (quick, slow, boxes, kernel, once):
+    for pollers in filter(None, (quick, slow, boxes, machine, once)):
         session.add(lambda sink, pollers=pollers: Polling(pollers, sink))  # type: ignore[misc]
 
 
@@ -68,11 +73,11 @@ def demo_session(
     if node:
         options = _tracing(source, command=together(Artifacts()))
         session.add(lambda sink: Tracing(sink, options, session.over))
-        _watch(session, tuple)
+        watch(session, tuple)
     else:
         demo = Demo(session.sink, Artifacts())
         session.add(lambda sink: demo)
-        _watch(session, lambda: (demo.device,))
+        watch(session, lambda: (demo.device,))
     return session
 
 
@@ -108,7 +113,7 @@ def run_session(
     words = (*runner, "--name", name) if runner else ()
     options = _tracing(source, command=command, runner=words, each_call=each_call)
     session.add(lambda sink: Tracing(sink, options, session.over))
-    _watch(session, lambda: (f"fakegpu/{os.getuid()}/{name}",) if runner else discover())
+    watch(session, lambda: (f"fakegpu/{os.getuid()}/{name}",) if runner else discover())
     return session
 
 
@@ -116,7 +121,7 @@ def attach_session(pid: int, record: Path | None = None, source: str = "ptrace")
     """A running process. Raises as run_session."""
     session = Session(f"pid {pid}", record, pids=[pid])
     session.add(lambda sink: Tracing(sink, _tracing(source, [pid]), session.over))
-    _watch(session, discover, log=True)
+    watch(session, discover, log=True)
     return session
 
 

@@ -204,7 +204,7 @@ class GlassApp(Stage):
         """Keys and capabilities."""
         from glassstack.tui.help import HelpScreen
 
-        self.push_screen(HelpScreen(self.look, self.newest))
+        self.push_screen(HelpScreen(self.look, self.newest, self.actions))
 
     def action_shell(self) -> None:
         """A shell in this terminal."""

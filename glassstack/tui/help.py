@@ -1,5 +1,6 @@
 """The help screen: every key, every pane, and what can be seen on this machine and what can't."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -8,12 +9,13 @@ from textual.screen import ModalScreen
 
 from glassstack.store.snapshot import Snapshot
 from glassstack.tui.draw import Row, Span, blank, fit, row, rule, wrap
-from glassstack.tui.keys import ACTIONS, DO, LOOK, MOVE, TIME
+from glassstack.tui.keys import ACTIONS, DO, DRILL, LOOK, MOVE, TIME, Action
 from glassstack.tui.look import Look
 from glassstack.tui.panes import PANES
 from glassstack.tui.widgets.lines import Lines, Rows
 
 _GROUPS = ((MOVE, "Move"), (LOOK, "Look closer"), (TIME, "Time"), (DO, "Everything else"))
+_DRILL = (DRILL, "Drill")
 _FILTER = (
     "ALLOC matches anywhere; !WAIT must not; pid=12 name=map dev=0 errno=EIO look at one field; "
     "err: calls that failed"
@@ -24,13 +26,14 @@ def _key_row(keys: str, text: str, width: int) -> Row:
     return row((fit(keys, 10), "key"), fit(text, width - 10))
 
 
-def key_rows(width: int) -> list[Row]:
+def key_rows(width: int, actions: Sequence[Action] = ACTIONS) -> list[Row]:
     """Every action with its key, and the panes."""
     rows = [rule("Panes", width)]
     rows += [_key_row(spec.key, f"{spec.title}: {spec.about}", width) for spec in PANES]
-    for group, title in _GROUPS:
+    groups = (_DRILL, *_GROUPS) if any(a.group == DRILL for a in actions) else _GROUPS
+    for group, title in groups:
         rows += [blank(), rule(title, width)]
-        rows += [_key_row(a.shown, a.title, width) for a in ACTIONS if a.group == group]
+        rows += [_key_row(a.shown, a.title, width) for a in actions if a.group == group]
     rows += [blank(), rule("Filters", width), *(row(line) for line in wrap(_FILTER, width))]
     return rows
 
@@ -62,10 +65,10 @@ class HelpScreen(ModalScreen[None]):
     HelpScreen Lines { width: 100%; max-width: 100; height: 100%; background: ansi_default; }
     """
 
-    def __init__(self, look: Look, snapshot: Snapshot) -> None:
+    def __init__(self, look: Look, snapshot: Snapshot, actions: Sequence[Action] = ACTIONS) -> None:
         super().__init__()
         self._snapshot = snapshot
-        self._lines = _HelpLines(look, snapshot)
+        self._lines = _HelpLines(look, snapshot, actions)
 
     def compose(self) -> ComposeResult:
         yield self._lines
@@ -77,12 +80,12 @@ class HelpScreen(ModalScreen[None]):
 
 
 class _HelpLines(Lines):
-    def __init__(self, look: Look, snapshot: Snapshot) -> None:
+    def __init__(self, look: Look, snapshot: Snapshot, actions: Sequence[Action]) -> None:
         super().__init__(look)
-        self._snapshot = snapshot
+        self._snapshot, self._actions = snapshot, actions
 
     def redraw(self) -> None:
         width = max(20, self.size.width - self.indent - 1)
         title = row(("glassstack", "accent"), ("  keys and capabilities", "strong"), ("   esc closes", "dim"))
-        body = [*key_rows(width), *capability_rows(self._snapshot, width)]
+        body = [*key_rows(width, self._actions), *capability_rows(self._snapshot, width)]
         self.set_rows([title, blank()], Rows(body))

@@ -14,7 +14,7 @@ class Action:
     group: str
 
 
-MOVE, LOOK, TIME, DO = "move", "look", "time", "do"
+MOVE, LOOK, TIME, DO, DRILL = "move", "look", "time", "do", "drill"
 
 ACTIONS: tuple[Action, ...] = (
     Action("tab", "tab", "next_pane(1)", "next pane", MOVE),
@@ -46,3 +46,15 @@ ACTIONS: tuple[Action, ...] = (
     Action("question_mark", "?", "help", "this help", DO),
     Action("q,ctrl+c", "q", "leave", "quit", DO),
 )
+
+DRILL_ACTIONS: tuple[Action, ...] = (
+    Action("c", "c", "check", "is it mended? says what still fails, never why", DRILL),
+    Action("H,shift+h", "H", "hint", "the next hint; asks first, because it costs", DRILL),
+    Action("b", "b", "report", "the report, hints and debrief; close them again", DRILL),
+    Action(
+        "ctrl+right_square_bracket", "ctrl+]", "toggle_shell", "into the shell; the same key leads out", DRILL
+    ),
+    Action("z", "z", "zoom", "the shell alone, or with the stack", DRILL),
+    Action("e", "e", "evidence", "after it is solved: the next pane that shows it", DRILL),
+)
+"""Those of a drill, besides the others."""

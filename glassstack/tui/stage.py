@@ -60,6 +60,7 @@ class Stage(App[int]):
     COMMANDS: ClassVar = {GlassCommands}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]
     TITLE = "glassstack"
+    actions: ClassVar = ACTIONS
 
     def __init__(
         self,
@@ -89,6 +90,7 @@ class Stage(App[int]):
         self.position: Position | None = None
         self.ended: str | None = None
         self.notice = ""
+        self.keys: tuple[tuple[str, str], ...] = ()
         self.pane_id = PANES[0].id
         self._panes: dict[str, Pane] = {}
         self._painted = 0.0
@@ -207,6 +209,7 @@ class Stage(App[int]):
             filter=self.pane.filter,
             needle=self.pane.needle,
             notice=self.notice,
+            keys=self.keys,
         )
         self.base.query_one(TopBar).show(status)
         self.base.query_one(BottomBar).show(status)

@@ -38,3 +38,18 @@ CommandPalette > .command-palette--help-text { text-style: not bold; }
 CommandPalette CommandList { border: none; background: ansi_default; }
 CommandPalette LoadingIndicator { display: none; }
 """
+
+DRILL_CSS = """
+#whole { height: 1fr; layout: horizontal; }
+#left { width: 1fr; height: 1fr; layout: vertical; }
+#left #main { height: 1fr; }
+#shell { width: 1fr; height: 48%; }
+#drill { display: none; width: 46; height: 1fr; }
+Screen.reading #drill { display: block; }
+Screen.zoomed #main { display: none; }
+Screen.zoomed #shell { height: 1fr; }
+Screen.-narrow.reading #left { display: none; }
+Screen.-narrow.reading.typing #left { display: block; }
+Screen.-narrow.reading.typing #drill { display: none; }
+Screen.-narrow #drill { width: 1fr; }
+"""

@@ -14,7 +14,7 @@ import pytest
 from glassstack.cli.table import COMMANDS
 
 #: Imported lazily, by the one place that needs each.
-LAZY = {"textual", "bcc", "pyudev", "ptrace"}
+LAZY = {"textual", "bcc", "pyudev", "ptrace", "pyte"}
 
 IMPORT_ALL = """
 import importlib, pkgutil, {package}

@@ -27,6 +27,7 @@ class Status:
     filter: str = ""
     needle: str = ""
     notice: str = ""
+    keys: tuple[tuple[str, str], ...] = ()  # those to know, in place of the usual ones
 
 
 def _join(left: list[Span], right: list[Span], width: int) -> Row:
@@ -116,7 +117,7 @@ def bottom_row(status: Status, width: int) -> Row:
     live = (("f", "follow" if status.frozen else "freeze"),)
     hints = (("space", "play"), ("← →", "step")) if moving else live
     right: list[Span] = []
-    for key, word in (*hints, ("/", "filter"), ("?", "help"), ("q", "quit")):
+    for key, word in (*(status.keys or (*hints, ("/", "filter"))), ("?", "help"), ("q", "quit")):
         right += [("  ", ""), (key, "key"), (f" {word}", "dim")]
     left: list[Span] = []
     for span in _notices(status):
