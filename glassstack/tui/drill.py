@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container
-from textual.events import Key
 from textual.message import Message
 from textual.screen import Screen
 
@@ -19,11 +18,9 @@ from glassstack.session import Feed
 from glassstack.session.console import Console
 from glassstack.store.store import Store
 from glassstack.tui.app import GlassApp
-from glassstack.tui.draw import row
 from glassstack.tui.drillview import Checked, DrillSeat, Standing
 from glassstack.tui.emulator import Emulator
 from glassstack.tui.keys import ACTIONS, DRILL_ACTIONS
-from glassstack.tui.look import Look
 from glassstack.tui.panes import PANES
 from glassstack.tui.shellkeys import LEAVE
 from glassstack.tui.stage import WIDE, MainScreen
@@ -31,7 +28,7 @@ from glassstack.tui.theme import DRILL_CSS
 from glassstack.tui.widgets.bars import BottomBar, TopBar
 from glassstack.tui.widgets.drill import DrillPanel, standing_text
 from glassstack.tui.widgets.inspector import Inspector
-from glassstack.tui.widgets.lines import Lines, Rows
+from glassstack.tui.widgets.question import Question
 from glassstack.tui.widgets.shell import ShellPane
 
 _PANE = re.compile(r"(\w+) pane")
@@ -47,34 +44,6 @@ class DrillScreen(MainScreen):
     BINDINGS: ClassVar = [
         Binding(a.keys, f"app.{a.call}", a.title, show=False, priority=a.keys == LEAVE) for a in DRILL_ACTIONS
     ]
-
-
-class Question(Lines, can_focus=True):
-    """Asks yes or no in place of the bottom line; no other key does anything meanwhile."""
-
-    DEFAULT_CSS = "Question { dock: bottom; height: 1; background: ansi_default; }"
-
-    class Answered(Message):
-        """Yes or no."""
-
-        def __init__(self, yes: bool) -> None:
-            super().__init__()
-            self.yes = yes
-
-    def __init__(self, look: Look, text: str) -> None:
-        super().__init__(look, indent=0)
-        keys = (("  y", "key"), (" yes", "dim"), ("  n", "key"), (" no", "dim"))
-        self.body = Rows([row((text, "warn"), *keys)])
-
-    def on_mount(self) -> None:
-        """The next key is the answer."""
-        self.focus()
-
-    async def _on_key(self, event: Key) -> None:
-        event.stop()
-        event.prevent_default()
-        if event.key in ("y", "enter", "n", "escape", "q"):
-            self.post_message(self.Answered(event.key in ("y", "enter")))
 
 
 class Told(Message):

@@ -7,9 +7,10 @@ import asyncio
 import pytest
 from textual import events
 
-from glassstack.tui.drill import DrillApp, Question
+from glassstack.tui.drill import DrillApp
 from glassstack.tui.palette import commands
 from glassstack.tui.shellkeys import LEAVE
+from glassstack.tui.widgets.question import Question
 from tests.snapshots import fake
 from tests.snapshots.seat import FakeSeat
 from tests.unit.test_tui_app import text_of, until
