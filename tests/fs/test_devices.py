@@ -219,7 +219,7 @@ def test_an_embedded_device_as_it_says(tmp_path: Path) -> None:
             50,
             1,
             ("hang",),
-            (Context(23, 8, "a", missing="the device does not answer for it"),),
+            (Context(23, 8, "a", missing="the device does not answer for it", rules="emulated"),),
         ),
     )
 
