@@ -72,20 +72,21 @@ static void print(const char *id, int group)
 	json_decref(event);
 }
 
-/* A line at each change of memory.events, until the container ends. */
+/* A line at each change of memory.events, until the container ends; the last one tells what ended it. */
 static void follow(const char *id, int group, int init)
 {
 	char text[4096];
 	MR_FD events = openat(group, "memory.events", O_RDONLY | O_CLOEXEC);
 	struct pollfd ready[] = {{.fd = init, .events = POLLIN}, {.fd = events, .events = POLLPRI}};
 
+	bool ended = false;
+
 	/* Once read, poll tells of the next change. */
-	for (;;) {
-		if (events >= 0 && pread(events, text, sizeof(text), 0) < 0)
-			return;
+	while (events < 0 || pread(events, text, sizeof(text), 0) >= 0) {
 		print(id, group);
-		if (poll(ready, 2, -1) < 0 || ready[0].revents)
+		if (ended || poll(ready, 2, -1) < 0)
 			return;
+		ended = ready[0].revents;
 	}
 }
 

@@ -120,7 +120,7 @@ def test_killed_at_random_moments_nothing_is_left() -> None:
                 process.kill()
                 process.wait()
         assert runtime.run("true").returncode == 0
-        assert os.listdir(runtime.folder / "state") == []
+        assert os.listdir(runtime.folder / "state") == [".steps"]  # of the newest starts, kept on purpose
         eventually(lambda: set(os.listdir("/sys/class/net")) <= links)
 
 
