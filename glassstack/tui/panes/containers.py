@@ -119,7 +119,7 @@ def outcome(steps: list[Step]) -> Span:
     killed = last["oom"].detail.get("kills") if "oom" in last else 0
     if killed:
         limit = last["oom"].detail.get("limit", "?")
-        return (f"✗ out of memory: {killed} killed, the limit was {limit}'s", "bad")
+        return (f"✗ OOM: {killed} killed, limit of {limit}", "bad")
     failed = [step for step in steps if step.errno]
     if "exec" not in last:
         return (
