@@ -48,6 +48,21 @@ def test_launches_of_a_training_run_are_counted_exactly(native: Path) -> None:
     assert 0 < launch.percentile(0.5) <= launch.percentile(0.99) <= launch.max_ns
 
 
+def test_counting_stops_where_it_would_slow_the_program_down(native: Path) -> None:
+    libraries = tuple(str(Artifacts().lib(name)) for name in ("libfakecuda.so.1", "libfakecudart.so"))
+    events = bpf.run(
+        Options(
+            command=(str(native / "fakegpu-train"), "--rate", "0", "--seconds", "3"),
+            runner=bpf.launched(native),
+            functions=True,
+            libraries=libraries,
+        )
+    )
+    newest = [event for event in events if isinstance(event, Tallies)][-1]
+    assert newest.functions.startswith("stopped: counting "), newest.functions
+    assert all(tally.calls for tally in newest.tallies), "what was counted before stays"
+
+
 def test_top_shows_the_launches_of_a_running_program(native: Path) -> None:
     gpu = EmbeddedGpu()
     try:

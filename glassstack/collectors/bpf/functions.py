@@ -1,7 +1,8 @@
 """Uprobes on the functions of UMD and runtime: found in the maps of processes, counted in the kernel.
 
 A counted call costs its program some microseconds (``cost_ns`` is measured),
-so they are set only where functions are asked for.
+so they are set only where functions are asked for, and taken away for good
+where calls are so frequent that counting them would slow a program down.
 
 A library is probed once, by its file: whoever has it mapped is seen from then
 on, and a process is told from another by its pid.
@@ -37,6 +38,8 @@ _SLOTS = 24
 _FIRST = tuple(("umd", name) for name in sorted(LAUNCHES))
 """These have the first numbers: uprobes.bpf.c follows them."""
 _TRIALS = 500
+LIMIT = 0.05
+"""What counting may cost all programs together, as a share of one processor."""
 
 
 class _File(NamedTuple):
@@ -68,6 +71,8 @@ class Functions:
         """(kind, name) → number of its probe."""
         self.cost_ns = self._measure()
         self._told_lost = 0
+        self._stopped = False
+        self._looked = (time.monotonic_ns(), 0)
         self._seen: set[_File] = set()
         for path in libraries:
             kind = library(path)
@@ -103,11 +108,26 @@ class Functions:
         return max(0, probed - free)
 
     def look(self, pids: Iterable[int]) -> None:
-        """Probes libraries that these processes have mapped and that are not probed yet."""
-        for pid in pids:
+        """Probes libraries that these processes have mapped and that are not probed yet; stops at LIMIT."""
+        if not self._stopped:
+            self._hold_limit()
+        for pid in () if self._stopped else pids:
             for file, kind, path in _libraries(pid):
                 if file not in self._seen:
                     self._attach(file, kind, f"/proc/{pid}/root{path}")
+
+    def _hold_limit(self) -> None:
+        then, before = self._looked
+        now, calls = time.monotonic_ns(), sum(tally.calls for tally in self._bpf["tallies"].values())
+        self._looked = (now, calls)
+        rate = (calls - before) * 1e9 / max(1, now - then)
+        cost = rate * self.cost_ns / 1e9
+        if cost <= LIMIT:
+            return
+        self._stopped = True
+        for event in list(self._bpf.uprobe_fds):
+            self._bpf.detach_uprobe_event(event)
+        self.missing = f"stopped: counting {rate:,.0f} calls a second costs {cost:.0%} of a processor"
 
     def _attach(self, file: _File, kind: str, path: str) -> None:
         self._seen.add(file)
