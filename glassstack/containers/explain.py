@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from glassstack.decoders.device_list import EVERYTHING
+from glassstack.decoders.nodes import node_of
 from glassstack.decoders.steps import meaning
 from glassstack.format import fields, units
 from glassstack.model.entities import Container, DeviceList, DeviceNode, World
@@ -38,8 +39,8 @@ class Passage:
 
 def title(name: str, steps: Sequence[Step], container: Container | None) -> str:
     """What the story is about: whether a GPU came in at all."""
-    told = any(_is_gpu_path(str(step.detail.get("path", ""))) for step in steps if step.name == "device")
-    if told or (container and any(_is_gpu_path(node.path) for node in container.world.nodes)):
+    told = any(node_of(str(step.detail.get("path", ""))) for step in steps if step.name == "device")
+    if told or (container and any(node_of(node.path) for node in container.world.nodes)):
         return f"How a GPU enters container {name}"
     return f"How container {name} came to be; no GPU entered it"
 
@@ -81,7 +82,7 @@ def _evidence(step: Step, steps: Sequence[Step]) -> str:
 
 def _now(steps: Sequence[Step], container: Container, host: World | None) -> Iterator[Passage]:
     yield _list(container, lost(container, steps))
-    nodes = [node for node in container.world.nodes if _is_gpu_path(node.path)]
+    nodes = [node for node in container.world.nodes if node_of(node.path)]
     yield Passage(
         NOW,
         "nodes",
@@ -123,10 +124,6 @@ def _list(container: Container, gone: str) -> Passage:
 
 def _allowed(devices: DeviceList) -> tuple[str, ...]:
     return tuple(rule_text(rule) for rule in devices.rules or ())
-
-
-def _is_gpu_path(path: str) -> bool:
-    return path.startswith(("/dev/fakegpu", "/dev/nvidia", "/dev/dri/", "/dev/kfd"))
 
 
 def _node(container: Container, node: DeviceNode) -> str:

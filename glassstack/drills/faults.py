@@ -144,8 +144,3 @@ def inject(world: World, name: str, tag: str, given: Words) -> None:
     if absent := [key for key, value in words.items() if value is None]:
         raise FaultError(f"fault {name}: {absent[0]!r} must be given")
     fault.apply(world, tag, words)
-
-
-def revert(world: World, tag: str) -> list[str]:
-    """Takes back what was injected under a tag; returns what could not be."""
-    return world.journal.undo(tag)

@@ -46,9 +46,10 @@ def watch(session: Session, devices: Names, log: bool = False, drill: bool = Fal
     In a ``drill``, this machine's kernel log and devices are left out, for they are not the node's,
     and so is what was broken on purpose.
     """
-    spaces = Spaces(id_of=ContextIds(devices))
+    ids = ContextIds(devices)
+    spaces = Spaces(id_of=ids)
     pids = session.targets
-    jobs = CompletionPoller(pids, Reach(id_of=ContextIds(devices)))
+    jobs = CompletionPoller(pids, Reach(id_of=ids))
     quick = (DevicePoller(devices, log=log, armed=not drill), ChannelPoller(pids, spaces), jobs)
     holders = HolderCollector()
     grouped = CgroupCollector(lambda: sorted({*pids(), *(state.pid for state in states() if state.pid)}))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from glassstack.decoders.nodes import node_of
 from glassstack.model.entities import Container, Device, DeviceList, DeviceNode, DeviceRule, World
 from glassstack.model.events import Step
 
@@ -120,7 +121,7 @@ def _nodes(host: World, container: Container, decided: dict[str, str]) -> Iterat
         return
     theirs = {node.path: node for node in container.world.nodes}
     ours = {node.path: node for node in host.nodes}
-    gpus = [path for path in ours if _is_gpu(path) and path not in theirs]
+    gpus = [path for path in ours if node_of(path) and path not in theirs]
     for path in [*theirs, *gpus]:
         inside = theirs.get(path)
         text = _node_text(inside)
@@ -128,11 +129,7 @@ def _nodes(host: World, container: Container, decided: dict[str, str]) -> Iterat
             allowed = access(container.devices, inside.kind, inside.major, inside.minor)
             verdict = "list not known" if allowed is None else f"allowed {allowed}" if allowed else "denied"
             text += f", {verdict}{decided.get(path, '')}"
-        yield Contrast("nodes", path, _node_text(ours.get(path)), text, _is_gpu(path) or inside is None)
-
-
-def _is_gpu(path: str) -> bool:
-    return path.startswith(("/dev/fakegpu", "/dev/nvidia", "/dev/dri", "/dev/kfd"))
+        yield Contrast("nodes", path, _node_text(ours.get(path)), text, bool(node_of(path)) or inside is None)
 
 
 def _libraries(host: World, inside: World) -> Iterator[Contrast]:
